@@ -20,6 +20,7 @@ from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.managed import RAW, TITLES
+from sizewell.sizing.catalog.rates import ResourceCommitment, SavingsPlan
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
 from sizewell.sizing.choose.pricing import Option, make_option
@@ -102,7 +103,10 @@ class Work:
             for each in rates.plans(on)
             if each.percent(self.option.cloud, kind, region) is not None
         ]
-        return (*commitments, *plans)
+        asked = Asked(self.option.cloud, region, kind, "on-demand")
+        others = [f"the {each.title}" for each in rates.shared_out(on) if not isinstance(each, SavingsPlan)
+                  and (each.is_to(asked) if isinstance(each, ResourceCommitment) else each.units(asked))]  # fmt: skip
+        return (*commitments, *plans, *others)
 
     @property
     def machines(self) -> str:

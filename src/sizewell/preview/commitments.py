@@ -10,14 +10,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sizewell.resources import aws_nodes, savings
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical, get
-from sizewell.sizing.catalog.rates import Discounts, SavingsPlan, committed
+from sizewell.sizing.catalog.rates import USD, Discounts, SharedOut, committed
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
 
 Hours = dict[Asked, Decimal]  # machines that a commitment covers -> hours a month
 NOTHING = Decimal(0)
@@ -61,7 +64,7 @@ def needed(items: Iterable[LineItem]) -> Hours:
     """The most machine-hours a month of each kind that a commitment may cover."""
     hours: Hours = {}
     for item in items:
-        if item.asked is not None and item.is_on_demand:
+        if item.asked is not None and item.unit.endswith("hour") and item.cadence == "monthly":
             hours[item.asked] = hours.get(item.asked, NOTHING) + item.quantity.ceiling
     return hours
 
@@ -150,50 +153,70 @@ def elsewhere(rates: Discounts, grants: Sequence[Hours], others: Sequence[str], 
 
 
 def planned(
-    plan: SavingsPlan, before: Sequence[Sequence[LineItem]], after: Sequence[Sequence[LineItem]], others: Sequence[str]
-) -> tuple[list[tuple[LineItem, ...]], list[tuple[LineItem, ...]], str]:
-    """The lines of all stacks with a savings plan used, before the change and after it, and what to say of it.
+    plan: SharedOut,
+    before: Sequence[Sequence[LineItem]],
+    after: Sequence[Sequence[LineItem]],
+    others: Sequence[str],
+    catalog: Catalog,
+) -> tuple[list[tuple[LineItem, ...]], list[tuple[LineItem, ...]], list[dict[str, Decimal]], str]:
+    """The lines of all stacks with a plan used, before the change and after it, what each held of it before, and what
+    to say of it.
 
     What was used before and is not after it is paid all the same: a line of the stack that used it.
     """
-    what = plan.shown
-    bought = {what: plan.usd_per_month}
-    held = _shared_out(bought, [{what: savings.spendable(plan, items)} for items in before], ())
-    given = _shared_out(bought, [{what: savings.spendable(plan, items)} for items in after], held)
+    needs = [savings.needed(plan, items) for items in after]
+    held = _shared_out(plan.bought, [savings.needed(plan, items) for items in before], ())
+    given = _shared_out(plan.bought, needs, held)
     was, now = (
-        [tuple(savings.with_plan(plan, items, usd[what])) for items, usd in zip(lines, grants, strict=True)]
+        [savings.with_plan(plan, items, amounts, catalog) for items, amounts in zip(lines, grants, strict=True)]
         for lines, grants in ((before, held), (after, given))
     )
-    spent = [[savings.spent(plan, items) for items in lines] for lines in (was, now)]
+    earlier, later = ([tuple(items) for items, _ in side] for side in (was, now))
+    spent = [[savings.spent(plan, items) for items in side] for side in (earlier, later)]
     rest = max(sum(spent[0], NOTHING) - sum(spent[1], NOTHING), NOTHING)
-    for number, (earlier, later) in enumerate(zip(*spent, strict=True)):
-        idle = min(max(earlier - later, NOTHING), rest)
+    for number, (used, uses) in enumerate(zip(*spent, strict=True)):
+        idle = min(max(used - uses, NOTHING), rest)
         rest -= idle
         if idle:
-            line = next(item for item in was[number] if savings.is_covered(plan, item))
+            line = next(item for item in earlier[number] if savings.is_covered(plan, item))
             assert isinstance(line.price, Priced)  # noqa: S101 - a plan covers what has a price alone
             price = replace(line.price, amount=idle / HOURS_PER_MONTH, listed=None)  # nothing is listed for no hours
-            now[number] += (
+            later[number] += (
                 replace(
-                    line, what="savings plan, committed but unused", unit="hour", price=price, confidence="",
-                    how=f"{what}: paid, used or not", quantity=Interval.exactly(HOURS_PER_MONTH), asked=None,
+                    line, what=f"{plan.kind}, committed but unused", unit="hour", price=price, confidence="",
+                    how=f"{plan.title}: paid, used or not", quantity=Interval.exactly(HOURS_PER_MONTH), asked=None,
                 ),
             )  # fmt: skip
-    return was, now, _use(plan, sum(spent[1], NOTHING), now, others)
+    return earlier, later, held, _use(plan, _together(used for _, used in now), _together(needs), others)
 
 
-def _use(plan: SavingsPlan, used: Decimal, after: Sequence[Sequence[LineItem]], others: Sequence[str]) -> str:
-    """How much of a savings plan is used, what is left over, and which share of what it may cover it covers."""
-    if not used:
-        return f"the {plan.shown} covers nothing here"
-    whole, open_to_it = plan.usd_per_month, sum((savings.spendable(plan, items) for items in after), NOTHING)
-    said = (
-        f"the {plan.shown} is {100 * used / whole:.0f} % used, {used:,.2f} of {whole:,.2f} USD a month, and covers "
-        f"{100 * used / (used + open_to_it):.0f} % of what it may"
-    )
-    if used < whole:
-        said += f"; {whole - used:,.2f} USD a month is left over, is billed all the same and is in no total"
+def _together(amounts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
+    sums: dict[str, Decimal] = {}
+    for each in amounts:
+        for name, amount in each.items():
+            sums[name] = sums.get(name, NOTHING) + amount
+    return sums
+
+
+def _use(plan: SharedOut, used: Mapping[str, Decimal], needs: Mapping[str, Decimal], others: Sequence[str]) -> str:
+    """How much of a plan is used, what is left over, and which share of what it may cover it covers."""
+    if not any(used.values()):
+        return f"the {plan.title} covers nothing here"
+    shares = [
+        f"{100 * used[name] / whole:.0f} % used, {_shown(name, used[name])} of {_shown(name, whole)} {name} a month"
+        for name, whole in plan.bought.items()
+        if whole
+    ]
+    covered = [100 * used[name] / needs[name] for name in plan.bought if needs.get(name)]
+    said = f"the {plan.title} is {' and '.join(shares)}, and covers {min(covered):.0f} % of what it may"
+    left = sum(((whole - used[name]) * plan.usd_of[name] for name, whole in plan.bought.items()), NOTHING)
+    if left > 0:
+        said += f"; {left:,.2f} USD a month is left over, is billed all the same and is in no total"
     return f"{said}; {_named(others)} may use it as well" if others else said
+
+
+def _shown(name: str, amount: Decimal) -> str:
+    return f"{amount:,.2f}" if name == USD else f"{amount:,.0f}"
 
 
 def _named(others: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from sizewell.resources.priced import Pricing
 from sizewell.sizing.catalog import Catalog
-from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Commitment, Discounts, Rate, SavingsPlan
+from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Commitment, Discounts, Rate, SavingsPlan, SharedOut
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Price, Priced
 
 _SHOWN: Final = 5  # in one sentence
@@ -80,20 +80,20 @@ def _list_price(listed: Catalog, asked: Asked, on: date) -> Price:
 
 
 def _terms(rates: Discounts, on: date) -> Iterator[str]:
-    bought: tuple[Commitment | SavingsPlan, ...] = (*rates.commitments, *rates.savings_plans)
+    bought = rates.bought
     ended = (_with_end(each) for each in bought if each.until < on)
     yield from _named("own commitments that have ended and count no more", ended)
     later = (f"{each.shown} from {each.since.isoformat()}" for each in bought if each.since > on)
     yield from _named("own commitments that do not count yet", later)
 
 
-def _with_end(each: Commitment | SavingsPlan) -> str:
+def _with_end(each: SharedOut) -> str:
     return each.shown if isinstance(each, SavingsPlan) else f"{each.shown} until {each.until.isoformat()}"
 
 
 def _above_list(listed: Catalog, rates: Discounts, on: date) -> Iterator[str]:
-    for each in rates.standing(on).values():
-        price = listed.price(each.cloud, each.instance_type, each.region, "on-demand", on)
+    for asked, each in rates.standing(on).items():
+        price = _list_price(listed, asked, on)
         if isinstance(price, Priced) and each.usd_per_hour > price.amount:
             yield f"{each.shown}, {each.usd_per_hour.normalize():f} instead of {price.amount.normalize():f}"
 

@@ -28,7 +28,7 @@ from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from sizewell.recording.plans import Engine, Planned
 from sizewell.resources.recorded import Hidden, Plan
-from sizewell.sizing.catalog.rates import Discounts, SavingsPlan
+from sizewell.sizing.catalog.rates import Discounts, SharedOut
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
@@ -437,8 +437,8 @@ def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list
         _pay_blocks_once(shown)
     if pricing.rates.commitments:
         _share(shown, request, pricing)
-    for plan in pricing.rates.plans(request.on) if shown else ():
-        _spend(plan, shown, request)
+    for plan in pricing.rates.shared_out(request.on) if shown else ():
+        _spend(plan, shown, request, pricing.catalog)
     if shown and pricing.rates:
         from sizewell.preview.own_rates import remarks
 
@@ -501,22 +501,22 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
             each.notes += (*own_use, *([note] if note else ()))
 
 
-def _spend(plan: SavingsPlan, stacks: list[_Sides], request: Request) -> None:
-    """A savings plan over all stacks, after the commitments: used once, before the change and after it."""
+def _spend(plan: SharedOut, stacks: list[_Sides], request: Request, catalog: Catalog) -> None:
+    """What covers several types over all stacks, after the commitments: used once, before the change and after it."""
     from sizewell.preview.commitments import planned
     from sizewell.resources.savings import spent, with_plan
 
     lines = [[_items(each.before) for each in stacks], [_items(each.after) for each in stacks]]
     names = {each.name for each in stacks}
     others = [name for name in stacks_of(request.root) if name not in names]
-    before, after, said = planned(plan, lines[0], lines[1], others)
+    before, after, held, said = planned(plan, lines[0], lines[1], others, catalog)
     for number, each in enumerate(stacks):
         if each.before is not None:
             each.before = _with(each.before, before[number])
         if each.after is not None:
             each.after = _with(each.after, after[number])
         if each.base_at_own_prices is not None:
-            own = with_plan(plan, each.base_at_own_prices.items, spent(plan, before[number]))
+            own, _ = with_plan(plan, each.base_at_own_prices.items, held[number], catalog)
             each.base_at_own_prices = replace(each.base_at_own_prices, items=tuple(own))
     uses = [each for each, items in zip(stacks, after, strict=True) if spent(plan, items)] or stacks[:1]
     for each in uses:

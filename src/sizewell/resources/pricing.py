@@ -105,10 +105,11 @@ def price(
     _log(plan, items, free, unknown)
     # After the loop and not per resource: a commitment of the team covers the machines of the whole plan, and what the
     # first ones leave of it is for the next. Of several plans only the caller knows the order: `committed=False`.
+    items = savings.with_program(context, items)
     if committed:
         items = list(own.with_commitments(items, on))
-        for each in own.plans(on):
-            items = list(savings.with_plan(each, items, each.usd_per_month))
+        for each in own.shared_out(on):
+            items, _ = savings.with_plan(each, items, each.bought, context.catalog)
     return Pricing(
         items=tuple(items),
         free=tuple(free),

@@ -1,4 +1,4 @@
-"""Savings plans over the lines of a bill: machines on demand at the price of the plan, as far as its dollars go.
+"""What is bought already and covers machines of several types: savings plans, flexible reservations, vCPUs and memory.
 
 What is committed is compared over a month, as the machines of a program are counted: in an hour in which more runs than
 in others, the part above the commitment bills on demand, and an hour with less loses what it does not use.
@@ -6,76 +6,232 @@ in others, the part above the commitment bills on demand, and an hour with less 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sizewell.resources import sustained
-from sizewell.sizing.catalog.rates import SavingsPlan
-from sizewell.sizing.money import Interval, LineItem, Priced
+from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.values import cloud_of, get, items, number, text
+from sizewell.sizing.catalog.rates import (
+    GB_HOURS,
+    UNITS,
+    USD,
+    VCPU_HOURS,
+    Commitment,
+    ResourceCommitment,
+    SavingsPlan,
+    SharedOut,
+)
+from sizewell.sizing.catalog.series import committed_machines, resources
+from sizewell.sizing.money import Interval, LineItem, Priced, Terms
 
-SOURCE: Final = "own savings plan"  # how the source of a price begins that a plan lowers; the plan follows
+if TYPE_CHECKING:
+    from sizewell.resources.context import Context
+    from sizewell.sizing.catalog import Catalog
+
+Amounts = Mapping[str, Decimal]  # so much of each thing that is bought: dollars, units of size, vCPU-hours, GB-hours
 _COMMITTED: Final = ("own savings plan", "own commitment")  # what is paid already takes no further discount
+_COMMITMENT: Final = "gcp:compute/regionCommitment:RegionCommitment"
 _NOTHING: Final = Decimal(0)
+_LEAST_HOURS: Final = Decimal("0.0001")  # a month
+_PARTS: Final = ((VCPU_HOURS, "vCPU-hour", "vCPUs"), (GB_HOURS, "GB-hour", "memory"))
 
 
-def spendable(plan: SavingsPlan, items: Iterable[LineItem]) -> Decimal:
-    """US dollars a month, at its prices, that a plan could be used for."""
-    each = ((line, rate_of(plan, line)) for line in items)
-    return sum((line.quantity.expected * rate for line, rate in each if rate is not None), _NOTHING)
+def of_program(context: Context) -> Iterator[tuple[RecordedResource, ResourceCommitment]]:
+    """Resource-based commitments that a program makes. What they are to is billed with them, and its machines of that
+    series do not bill it again. One of which something is not known covers nothing.
+    """
+    for resource in context.graph.of(_COMMITMENT):
+        region, kind = context.region(resource), text(resource.inputs.get("type"), "GENERAL_PURPOSE")
+        listed = items(resource.inputs.get("resources"))
+        if isinstance(region, Unknown) or isinstance(kind, Unknown) or isinstance(listed, Unknown):
+            continue
+        amounts = {"VCPU": _NOTHING, "MEMORY": _NOTHING}
+        for each in listed:
+            named, many = text(get(each, "type")), number(get(each, "amount"))
+            if named in amounts and isinstance(many, Decimal):
+                amounts[named] += many
+        if machines := committed_machines(kind):
+            yield (
+                resource,
+                ResourceCommitment(
+                    cloud=cloud_of(resource.type),
+                    region=region,
+                    machines=machines,
+                    vcpus=amounts["VCPU"],
+                    memory_gb=amounts["MEMORY"] / 1024,
+                    usd_per_vcpu_hour=_NOTHING,
+                    usd_per_gb_hour=_NOTHING,
+                    until=date.max,
+                    name=resource.name,
+                ),
+            )
 
 
-def spent(plan: SavingsPlan, items: Iterable[LineItem]) -> Decimal:
+def with_program(context: Context, lines: list[LineItem]) -> list[LineItem]:
+    """The lines with the program's own commitments used, and how much of each its machines use."""
+    for resource, each in of_program(context):
+        lines, used = with_plan(each, lines, each.bought, context.catalog)
+        if any(used.values()):
+            share = " and ".join(f"{used[name]:,.0f} of {all_:,.0f} {name}" for name, all_ in each.bought.items())
+            lines = [
+                replace(line, how=f"{line.how}; machines here use {share}") if line.resource == resource.urn else line
+                for line in lines
+            ]
+    return lines
+
+
+def uses(plan: SharedOut, line: LineItem) -> dict[str, Decimal] | None:
+    """What an hour of a line's machine takes of a plan; None where it does not cover the line."""
+    asked, price = line.asked, line.price
+    if asked is None or not line.is_on_demand or not isinstance(price, Priced) or price.terms in _COMMITTED:
+        return None
+    if isinstance(plan, SavingsPlan):
+        percent = plan.percent(asked.cloud, asked.machine, asked.region)
+        return None if percent is None else {USD: sustained.without(price).amount * (100 - percent) / 100}
+    if isinstance(plan, Commitment):
+        units = plan.units(asked)
+        return None if units is None else {UNITS: units}
+    has = resources(asked.machine) if plan.is_to(asked) else None
+    return None if has is None else {VCPU_HOURS: has.vcpus, GB_HOURS: has.memory_gb}
+
+
+def needed(plan: SharedOut, lines: Iterable[LineItem]) -> dict[str, Decimal]:
+    """What the lines could use of a plan in a month."""
+    sums: dict[str, Decimal] = {}
+    for line in lines:
+        for name, each in (uses(plan, line) or {}).items():
+            sums[name] = sums.get(name, _NOTHING) + line.quantity.expected * each
+    return sums
+
+
+def spent(plan: SharedOut, lines: Iterable[LineItem]) -> Decimal:
     """US dollars a month of a plan that the lines use."""
-    ours = (line for line in items if is_covered(plan, line))
+    ours = (line for line in lines if is_covered(plan, line))
     return sum(
         (line.quantity.expected * line.price.amount for line in ours if isinstance(line.price, Priced)), _NOTHING
     )
 
 
-def is_covered(plan: SavingsPlan, line: LineItem) -> bool:
-    """Whether a line is the part of machines that a plan covers."""
-    return isinstance(line.price, Priced) and line.price.source == f"own {plan.shown}"
+def is_covered(plan: SharedOut, line: LineItem) -> bool:
+    """Whether a line is what a plan covers."""
+    return isinstance(line.price, Priced) and line.price.terms in _COMMITTED and line.price.source == _source(plan)
 
 
-def rate_of(plan: SavingsPlan, line: LineItem) -> Decimal | None:
-    """US dollars an hour that a machine costs under a plan; None where it does not cover the line."""
-    if line.asked is None or not line.is_on_demand or not isinstance(line.price, Priced):
-        return None
-    if line.price.terms in _COMMITTED:
-        return None
-    percent = plan.percent(line.asked.cloud, line.asked.machine, line.asked.region)
-    return None if percent is None else sustained.without(line.price).amount * (100 - percent) / 100
+def with_plan(
+    plan: SharedOut, lines: Iterable[LineItem], left: Amounts, catalog: Catalog
+) -> tuple[list[LineItem], dict[str, Decimal]]:
+    """The lines with as much of a plan used as there is left, and what they use of it.
 
-
-def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Iterator[LineItem]:
-    """The lines with up to `usd` a month of a plan used: what is covered is a line of its own, at the plan's price.
-
-    The expected hours are covered, those with the largest discount first. Above them, up to the ceiling, the price on
-    demand stands, which is never too little.
+    What is covered is a line of its own, at the plan's price. The expected hours are covered; above them, up to the
+    ceiling, the price on demand stands, which is never too little.
     """
-    lines = list(items)
-    listed = [sustained.without(line.price) if isinstance(line.price, Priced) else line.price for line in lines]
-    rates = {number: rate for number, line in enumerate(lines) if (rate := rate_of(plan, line)) is not None}
-    covered: dict[int, Decimal] = {}
-    for number in sorted(rates, key=lambda number: rates[number] / listed[number].amount):  # type: ignore[union-attr]
-        hours = lines[number].quantity.expected
-        if rates[number]:
-            hours = min(hours, usd / rates[number])
-        covered[number] = hours
-        usd -= hours * rates[number]
-    for number, line in enumerate(lines):
-        hours, whole = covered.get(number, _NOTHING), line.quantity
-        if not hours or not isinstance(line.price, Priced):
-            yield line
-            continue
-        floor, before = min(whole.floor, hours), listed[number]
-        price = replace(line.price.at(rates[number], "own savings plan", f"own {plan.shown}"), weak="")
-        how = f"{rates[number].normalize():f}/h in the savings plan, {before.amount.normalize():f}/h on demand"  # type: ignore[union-attr]
-        yield replace(line, quantity=Interval(floor, hours, hours), price=price, how=how)
-        rest = Interval(whole.floor - floor, whole.expected - hours, whole.ceiling - hours)
-        if rest.ceiling > 0:
-            how = f"{line.how}; beyond the savings plan"
+    lines, rest = list(lines), dict(left)
+    each = {place: per for place, line in enumerate(lines) if (per := uses(plan, line)) is not None}
+    made: dict[int, list[LineItem]] = {}
+    for place in sorted(each, key=lambda place: _order(plan, lines[place], each[place])):
+        line, per = lines[place], each[place]
+        hours = _hours([line.quantity.expected, *(rest[name] / many for name, many in per.items() if many)])
+        rest = {name: amount - hours * per.get(name, _NOTHING) for name, amount in rest.items()}
+        covered, beyond = _split(line.quantity, hours)
+        made[place] = [_at_plan(plan, line, per, covered)] if hours else []
+        beyond = _with_parts(plan, line, per=per, beyond=beyond, rest=rest, made=made[place], catalog=catalog)
+        if beyond.ceiling > 0:
+            how = f"{line.how}; beyond the {plan.kind}" if made[place] else line.how
             # What is left of a machine has no discount for sustained use: it is not there for the whole month.
-            yield from sustained.of_whole_months(replace(line, quantity=rest, how=how))
+            made[place] += sustained.of_whole_months(replace(line, quantity=beyond, how=how))
+    used = {name: amount - rest[name] for name, amount in left.items()}
+    return [each for place, line in enumerate(lines) for each in made.get(place, [line])], used
+
+
+def _with_parts(
+    plan: SharedOut,
+    line: LineItem,
+    *,
+    per: Amounts,
+    beyond: Interval,
+    rest: dict[str, Decimal],
+    made: list[LineItem],
+    catalog: Catalog,
+) -> Interval:
+    """Adds lines of machines of which the commitment has the vCPUs left, or the memory; the hours beyond these."""
+    left = [name for name, many in per.items() if many and rest[name] > 0]
+    price = line.price
+    units = _unit_prices(line, per, catalog) if len(per) > 1 and len(left) == 1 and isinstance(price, Priced) else None
+    if units is None or not isinstance(price, Priced):
+        return beyond
+    (name,) = left
+    hours = _hours([beyond.expected, rest[name] / per[name]])
+    covered, beyond = _split(beyond, hours)
+    rest[name] -= hours * per[name]
+    for part, unit, what in _PARTS if hours else ():
+        listed = replace(sustained.without(price), amount=units[part], listed=None)
+        paid = _paid(plan, listed, plan.usd_of[part]) if part == name else listed
+        how = f"{per[part].normalize():f} for each machine-hour" + ("" if part == name else "; beyond the commitment")
+        made.append(
+            replace(
+                line, what=f"{line.what}: {what}", unit=unit, quantity=covered.times(per[part]), price=paid, how=how,
+                asked=None,
+            )
+        )  # fmt: skip
+    return beyond
+
+
+def _unit_prices(line: LineItem, per: Amounts, catalog: Catalog) -> dict[str, Decimal] | None:
+    """The price of a vCPU and of a gigabyte in a machine's own: from two types of its series with the same vCPUs."""
+    if line.asked is None or not isinstance(line.price, Priced):
+        return None
+    name = line.asked.machine.partition("-")[0].replace("custom", "n1")
+    sizes, prices = [], []
+    for kind in (f"{name}-standard-8", f"{name}-highmem-8"):
+        price = catalog.price(line.asked.cloud, kind, line.asked.region)
+        if not isinstance(price, Priced) or (has := resources(kind)) is None:
+            return None
+        sizes.append(has)
+        prices.append(price.at_list().amount)
+    gigabyte = (prices[1] - prices[0]) / (sizes[1].memory_gb - sizes[0].memory_gb)
+    vcpu = (prices[0] - sizes[0].memory_gb * gigabyte) / sizes[0].vcpus
+    whole = per[VCPU_HOURS] * vcpu + per[GB_HOURS] * gigabyte
+    share = sustained.without(line.price).amount / whole  # of a price of one's own, in the same parts
+    return {VCPU_HOURS: vcpu * share, GB_HOURS: gigabyte * share}
+
+
+def _at_plan(plan: SharedOut, line: LineItem, per: Amounts, quantity: Interval) -> LineItem:
+    assert isinstance(line.price, Priced)  # noqa: S101 - `uses` says so
+    before = sustained.without(line.price)
+    price = _paid(plan, before, sum((many * plan.usd_of[name] for name, many in per.items()), _NOTHING))
+    how = f"{price.amount.normalize():f}/h in the {plan.kind}, {before.amount.normalize():f}/h on demand"
+    if isinstance(plan, ResourceCommitment) and plan.name:
+        how = f"in {plan.title}, which bills its vCPUs and memory"
+    return replace(line, quantity=quantity, price=price, how=how)
+
+
+def _paid(plan: SharedOut, price: Priced, usd: Decimal) -> Priced:
+    terms: Terms = "own savings plan" if isinstance(plan, SavingsPlan) else "own commitment"
+    return replace(price.at(usd, terms, _source(plan)), weak="")
+
+
+def _source(plan: SharedOut) -> str:
+    return f"own {plan.title}"
+
+
+def _hours(each: Iterable[Decimal]) -> Decimal:
+    """The least of them; none where that is what a division leaves."""
+    least = min(each)
+    return least if least > _LEAST_HOURS else _NOTHING
+
+
+def _split(whole: Interval, hours: Decimal) -> tuple[Interval, Interval]:
+    """So many of the expected hours, and those beyond them."""
+    floor = min(whole.floor, hours)
+    return Interval(floor, hours, hours), Interval(whole.floor - floor, whole.expected - hours, whole.ceiling - hours)
+
+
+def _order(plan: SharedOut, line: LineItem, per: Amounts) -> Decimal:
+    """Savings plans take the largest discount first, reservations the smallest size."""
+    if isinstance(plan, SavingsPlan) and isinstance(line.price, Priced):
+        return per[USD] / sustained.without(line.price).amount if line.price.amount else _NOTHING
+    return per.get(UNITS, _NOTHING)

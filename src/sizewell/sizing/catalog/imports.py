@@ -17,12 +17,13 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 from sizewell.sizing.catalog.machine_prices import is_listed
-from sizewell.sizing.catalog.rates import Discounts, Rate, parse_discounts
+from sizewell.sizing.catalog.rates import Discounts, Rate, SharedOut, parse_discounts
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import Mark, Place, read_text, read_yaml
 from sizewell.sizing.providers import CLOUDS
@@ -431,18 +432,29 @@ def as_yaml(rates: Discounts, origin: str) -> str:
         lines.append("commitments:")
     for held in rates.commitments:
         pairs = (
-            *(f"{key}: {_quoted(getattr(held, key))}" for key in ("cloud", "instance_type", "region")),
+            *(f"{key}: {_quoted(text)}" for key in ("cloud", "instance_type", "fee", "region")
+              if (text := getattr(held, key))),
             f"count: {held.count}",
             f"usd_per_hour: {held.usd_per_hour:f}",
-            f"until: {held.until.isoformat()}",
-        )
+            *(("flexible: true",) if held.flexible else ()),
+            *((f"sizes: {{{', '.join(f'{json.dumps(name)}: {each:f}' for name, each in held.sizes)}}}",)
+              if held.sizes else ()),
+            *_terms_of(held),
+        )  # fmt: skip
+        lines.append(f"  - {{{', '.join(pairs)}}}")
+    if rates.resource_commitments:
+        lines.append("resource_commitments:")
+    for each in rates.resource_commitments:
+        amounts = (f"{key}: {getattr(each, key):f}" for key in _OF_RESOURCES)
+        pairs = (f"cloud: {_quoted(each.cloud)}", f"region: {_quoted(each.region)}",
+                 f"machines: {json.dumps(list(each.machines))}", *amounts, *_terms_of(each))  # fmt: skip
         lines.append(f"  - {{{', '.join(pairs)}}}")
     if rates.savings_plans:
         lines.append("savings_plans:")
     for plan in rates.savings_plans:
         terms = ", ".join(f"{json.dumps(pattern)}: {off:f}" for pattern, off in plan.percents)
         where = f"cloud: {_quoted(plan.cloud)}, " + (f"region: {_quoted(plan.region)}, " if plan.region else "")
-        spend = f"usd_per_hour: {plan.usd_per_hour:f}, until: {plan.until.isoformat()}"
+        spend = ", ".join((f"usd_per_hour: {plan.usd_per_hour:f}", *_terms_of(plan)))
         lines.append(f"  - {{{where}percent: {{{terms}}}, {spend}}}")
     if rates.billing_accounts:
         lines.append("billing_accounts:")
@@ -450,6 +462,14 @@ def as_yaml(rates: Discounts, origin: str) -> str:
         stated = [(key, getattr(account, key)) for key in ("cloud", "id", "name") if getattr(account, key)]
         lines.append(f"  - {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in stated)}}}")
     return "\n".join(lines) + "\n"
+
+
+_OF_RESOURCES: Final = ("vcpus", "memory_gb", "usd_per_vcpu_hour", "usd_per_gb_hour")
+
+
+def _terms_of(held: SharedOut) -> tuple[str, ...]:
+    since = () if held.since == date.min else (f"from: {held.since.isoformat()}",)
+    return (*since, f"until: {held.until.isoformat()}")
 
 
 def _pairs(rate: Rate) -> Iterable[str]:

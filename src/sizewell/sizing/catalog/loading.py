@@ -371,6 +371,7 @@ def _own_rates(
             (*whole.commitments, *rates.commitments),
             tuple(account for account, _ in billed.values()),
             (*whole.savings_plans, *rates.savings_plans),
+            (*whole.resource_commitments, *rates.resource_commitments),
         )
     return whole
 

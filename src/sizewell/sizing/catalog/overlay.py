@@ -179,17 +179,20 @@ def check_rates(
     entries: list[tuple[str, Any]] = [(f"rates[{n}]", rate) for n, rate in enumerate(rates.rates)]
     entries += [(f"commitments[{n}]", commitment) for n, commitment in enumerate(rates.commitments)]
     entries += [(f"savings_plans[{n}]", plan) for n, plan in enumerate(rates.savings_plans)]
+    entries += [(f"resource_commitments[{n}]", each) for n, each in enumerate(rates.resource_commitments)]
     for entry, rate in entries:
         if rate.cloud and rate.cloud not in clouds:
             allowed = f"one of {', '.join(sorted(clouds))}"
             faults.append(Fault(path=f"{entry}.cloud", found=rate.cloud, allowed=allowed))
             continue
         asked = [rate.cloud] if rate.cloud else sorted(clouds)
-        kind = getattr(rate, "instance_type", "")
-        if kind and not any((cloud, kind) in shapes or is_listed(cloud, kind) for cloud in asked):
+        sizes = [(f"{entry}.sizes", name) for name, _ in getattr(rate, "sizes", ())]
+        for path, kind in ((f"{entry}.instance_type", getattr(rate, "instance_type", "")), *sizes):
+            if not kind or any((cloud, kind) in shapes or is_listed(cloud, kind) for cloud in asked):
+                continue
             # A type that the catalog lacks may be what a price is for; of nothing there is no percentage.
             fixed = getattr(rate, "usd", None) is not None
-            fault = _no_machine(f"{entry}.instance_type", rate.cloud, kind, shapes, cutoff=0.9 if fixed else 0.6)
+            fault = _no_machine(path, rate.cloud, kind, shapes, cutoff=0.9 if fixed else 0.6)
             if not fixed or fault.fix.startswith("did you mean"):
                 faults.append(fault)
         own_place = bool(rate.cloud) and rate.cloud not in PROVISIONABLE  # its regions are as its owner calls them

@@ -11,14 +11,19 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
+from sizewell.sizing.catalog.series import size_units
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Price, Priced
 from sizewell.sizing.places import Places, locating, read_yaml
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import content
 
+USD: Final = "USD"  # what is bought, as a preview names it
+UNITS: Final = "units"
+VCPU_HOURS: Final = "vCPU-hours"
+GB_HOURS: Final = "GB-hours"
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
 PERCENT: Final = "percent"  # the unit of a fee that is a share of a machine's price
 
@@ -99,36 +104,132 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commitment:
-    """Capacity that is bought already: `count` machines at `usd_per_hour` from one date to another."""
+    """Capacity that is bought already: `count` machines at `usd_per_hour` from one date to another.
+
+    With a fee in the place of a machine type it is so many hours of that fee. With `sizes`, or where it is `flexible`,
+    it covers other sizes as well, each by its units: those of `sizes`, else AWS's own by the names of a family.
+    """
 
     cloud: str
-    instance_type: str
     region: str
     count: int
     usd_per_hour: Decimal
     until: date
+    instance_type: str = ""
+    fee: str = ""
     since: date = date.min
+    sizes: tuple[tuple[str, Decimal], ...] = ()  # units of each machine type
+    flexible: bool = False
+
+    kind: ClassVar = "commitment"
 
     @property
     def covers(self) -> str:
-        """The machines, in words."""
-        return f"{self.instance_type}, on-demand, {self.region}"
+        """The machines, or the fee, in words."""
+        return f"{self.fee}, {self.region}" if self.fee else f"{self.instance_type}, on-demand, {self.region}"
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether it covers more than one machine type."""
+        return self.flexible or bool(self.sizes)
+
+    def units(self, asked: Asked) -> Decimal | None:
+        """Units of size that a machine takes of it each hour; None where it covers none.
+
+        >>> held = Commitment(cloud="aws", region="us-east-1", count=1, usd_per_hour=Decimal(1), until=date(2027, 1, 1),
+        ...                   instance_type="m5.large", flexible=True)
+        >>> [held.units(Asked("aws", "us-east-1", name)) for name in ("m5.large", "m5.4xlarge", "m5d.large")]
+        [Decimal('4'), Decimal('32'), None]
+        """
+        if (asked.cloud, asked.region) != (self.cloud, self.region):
+            return None
+        if self.sizes:
+            return dict(self.sizes).get(asked.machine)
+        same = asked.machine.partition(".")[0] == self.instance_type.partition(".")[0]
+        return size_units(asked.machine) if same else None
+
+    @property
+    def bought(self) -> dict[str, Decimal]:
+        """What is paid for in a month, used or not."""
+        return {UNITS: self.count * self._each * HOURS_PER_MONTH}
+
+    @property
+    def usd_of(self) -> dict[str, Decimal]:
+        """US dollars that each unit of it costs."""
+        return {UNITS: self.usd_per_hour / self._each}
+
+    @property
+    def _each(self) -> Decimal:
+        own = Asked(self.cloud, self.region, machine=self.instance_type)
+        return self.units(own) or Decimal(1)
 
     @property
     def asked(self) -> Asked:
         """What the price of a line is asked for that it may cover."""
+        if self.fee:
+            return Asked(self.cloud, self.region, fee=self.fee)
         return Asked(self.cloud, self.region, machine=self.instance_type, market="on-demand")
 
     @property
     def shown(self) -> str:
         """Which commitment it is, in words."""
-        return f"{self.count} x {self.instance_type} in {self.region}"
+        sizes = " and other sizes" if self.is_shared_out else ""
+        return f"{self.count} x {self.fee or self.instance_type}{sizes} in {self.region}"
+
+    @property
+    def title(self) -> str:
+        """The same with what it is."""
+        return f"commitment to {self.shown} until {self.until.isoformat()}"
 
     def together(self, other: Commitment) -> Commitment:
         """Both as one, where they are to the same machines: at the middle price, until the first of them ends."""
         count = self.count + other.count
         usd = (self.count * self.usd_per_hour + other.count * other.usd_per_hour) / count
         return replace(self, count=count, usd_per_hour=usd, until=min(self.until, other.until))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceCommitment:
+    """vCPUs and memory of a machine series in a region that are bought already, as Google Cloud sells them."""
+
+    cloud: str
+    region: str
+    machines: tuple[str, ...]  # patterns of machine types
+    vcpus: Decimal
+    memory_gb: Decimal
+    usd_per_vcpu_hour: Decimal
+    usd_per_gb_hour: Decimal
+    until: date
+    since: date = date.min
+    name: str = ""  # of a program's own, which bills what it is to itself
+
+    def is_to(self, asked: Asked) -> bool:
+        """Whether it is to the series of a machine."""
+        here = (asked.cloud, asked.region) == (self.cloud, self.region)
+        return here and any(fnmatchcase(asked.machine, pattern) for pattern in self.machines)
+
+    kind: ClassVar = "commitment"
+
+    @property
+    def bought(self) -> dict[str, Decimal]:
+        """What is paid for in a month, used or not."""
+        return {VCPU_HOURS: self.vcpus * HOURS_PER_MONTH, GB_HOURS: self.memory_gb * HOURS_PER_MONTH}
+
+    @property
+    def usd_of(self) -> dict[str, Decimal]:
+        """US dollars of an hour of each."""
+        return {VCPU_HOURS: self.usd_per_vcpu_hour, GB_HOURS: self.usd_per_gb_hour}
+
+    @property
+    def shown(self) -> str:
+        """Which commitment it is, in words."""
+        sizes = f"{self.vcpus.normalize():f} vCPUs and {self.memory_gb.normalize():f} GB"
+        return f"{sizes} of {', '.join(self.machines)} in {self.region}"
+
+    @property
+    def title(self) -> str:
+        """The same with what it is."""
+        return f"commitment {self.name}" if self.name else f"commitment to {self.shown} until {self.until.isoformat()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,10 +259,22 @@ class SavingsPlan:
             return None
         return next((off for pattern, off in self.percents if fnmatchcase(instance_type, pattern)), None)
 
+    kind: ClassVar = "savings plan"
+
     @property
-    def usd_per_month(self) -> Decimal:
-        """What is paid, used or not."""
-        return self.usd_per_hour * HOURS_PER_MONTH
+    def bought(self) -> dict[str, Decimal]:
+        """What is paid in a month, used or not."""
+        return {USD: self.usd_per_hour * HOURS_PER_MONTH}
+
+    @property
+    def usd_of(self) -> dict[str, Decimal]:
+        """US dollars of each."""
+        return {USD: Decimal(1)}
+
+    @property
+    def title(self) -> str:
+        """Which plan it is, in words."""
+        return self.shown
 
     @property
     def shown(self) -> str:
@@ -188,6 +301,9 @@ class BillingAccount:
     name: str = ""
 
 
+SharedOut = Commitment | ResourceCommitment | SavingsPlan
+
+
 @dataclass(frozen=True, slots=True)
 class Discounts:
     """Own rates (the first match counts), own commitments, the billing account of each cloud, and savings plans."""
@@ -196,9 +312,16 @@ class Discounts:
     commitments: tuple[Commitment, ...] = ()
     billing_accounts: tuple[BillingAccount, ...] = ()
     savings_plans: tuple[SavingsPlan, ...] = ()
+    resource_commitments: tuple[ResourceCommitment, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.rates or self.commitments or self.billing_accounts or self.savings_plans)
+        bought = self.commitments or self.savings_plans or self.resource_commitments
+        return bool(self.rates or self.billing_accounts or bought)
+
+    @property
+    def bought(self) -> tuple[Commitment | ResourceCommitment | SavingsPlan, ...]:
+        """Everything that is paid for already, in force or not."""
+        return (*self.commitments, *self.resource_commitments, *self.savings_plans)
 
     def machine(self, listed: Price, cloud: str, instance_type: str, region: str, market: str) -> Price:
         for rate in self.rates:
@@ -222,11 +345,19 @@ class Discounts:
         in_force = (plan for plan in self.savings_plans if plan.since <= on <= plan.until)
         return tuple(sorted(in_force, key=lambda plan: not plan.region))
 
+    def shared_out(self, on: date) -> tuple[SharedOut, ...]:
+        """What is in force and covers machines of several types, in the order in which it is used."""
+        ours: tuple[SharedOut, ...] = (
+            *(each for each in self.commitments if each.is_shared_out),
+            *self.resource_commitments,
+        )
+        return (*(each for each in ours if each.since <= on <= each.until), *self.plans(on))
+
     def standing(self, on: date) -> dict[Asked, Commitment]:
-        """Commitments in force, by the machines that they cover; those to the same ones together."""
+        """Commitments in force to machines of one type, or to a fee, by what they cover; those to the same together."""
         by_machine: dict[Asked, Commitment] = {}
         for each in self.commitments:
-            if each.since <= on <= each.until:
+            if not each.is_shared_out and each.since <= on <= each.until:
                 other = by_machine.get(each.asked)
                 by_machine[each.asked] = each if other is None else other.together(each)
         return by_machine
@@ -243,7 +374,7 @@ class Discounts:
         left = whole_hours if granted is None else {what: granted.get(what, Decimal(0)) for what in ours}
         for item in items:
             hours = left.get(item.asked, Decimal(0)) if item.asked is not None else Decimal(0)
-            if item.asked is None or item.cadence != "monthly" or hours <= 0:
+            if item.asked is None or not item.unit.endswith("hour") or item.cadence != "monthly" or hours <= 0:
                 yield item
                 continue
             commitment = ours[item.asked]
@@ -274,9 +405,10 @@ NO_DISCOUNTS: Final = Discounts()
 
 
 def read_discounts(path: Path) -> Discounts:
-    """A rates file: {rates: [...], commitments: [...], savings_plans: [...], billing_accounts: [...]}.
+    """A rates file: {rates: [...], commitments: [...], savings_plans: [...], billing_accounts: [...],
+    resource_commitments: [...]}.
 
-    See `Rate`, `Commitment`, `SavingsPlan` and `BillingAccount` for the keys.
+    See `Rate`, `Commitment`, `ResourceCommitment`, `SavingsPlan` and `BillingAccount` for the keys.
 
     Raises ConfigError with every fault, each with its line and column.
     """
@@ -306,6 +438,10 @@ def _discounts(data: object, origin: str, places: Places) -> Discounts:
         _billing_account(f"billing_accounts[{i}]", entry, faults)
         for i, entry in enumerate(entries_of(data, "billing_accounts", faults))
     ]
+    resources = [
+        _resource_commitment(f"resource_commitments[{i}]", entry, faults)
+        for i, entry in enumerate(entries_of(data, "resource_commitments", faults))
+    ]
     plans = [
         _savings_plan(f"savings_plans[{i}]", entry, faults)
         for i, entry in enumerate(entries_of(data, "savings_plans", faults))
@@ -319,6 +455,7 @@ def _discounts(data: object, origin: str, places: Places) -> Discounts:
         tuple(c for c in commitments if c),
         tuple(a for a in accounts if a),
         tuple(p for p in plans if p),
+        tuple(r for r in resources if r),
     )
 
 
@@ -349,7 +486,7 @@ def _second_accounts(accounts: list[BillingAccount | None]) -> Iterable[Fault]:
             )
 
 
-_LISTS: Final = ("rates", "commitments", "billing_accounts", "savings_plans")
+_LISTS: Final = ("rates", "commitments", "billing_accounts", "savings_plans", "resource_commitments")
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
 
@@ -373,12 +510,17 @@ def _rate(path: str, entry: object, faults: list[Fault]) -> Rate | None:
 
 
 def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | None:
-    keys = ("cloud", "instance_type", "region", "count", "usd_per_hour", "until")
+    keys = ("cloud", "region", "count", "usd_per_hour", "until")
     if not isinstance(entry, Mapping):
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
         return None
     before = len(faults)
-    faults.extend(unknown_key(path, str(key), (*keys, "from")) for key in entry if key not in (*keys, "from"))
+    allowed = (*keys, "instance_type", "fee", "from", "sizes", "flexible")
+    faults.extend(unknown_key(path, str(key), allowed) for key in entry if key not in allowed)
+    if ("instance_type" in entry) == ("fee" in entry):
+        fix = "instance_type: m5.large, or the fee that bills by the hour"
+        faults.append(Fault(path=path, message="needs exactly one of instance_type and fee", fix=fix))
+    sizes = _sizes(path, entry, faults)
     faults.extend(
         Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in keys if key not in entry
     )
@@ -389,12 +531,67 @@ def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | N
         return None
     return Commitment(
         cloud=str(entry["cloud"]),
-        instance_type=str(entry["instance_type"]),
+        instance_type=str(entry.get("instance_type", "")),
+        fee=str(entry.get("fee", "")),
         region=str(entry["region"]),
         count=int(machines),
+        sizes=sizes,
+        flexible=entry.get("flexible") is True,
         usd_per_hour=usd,
         since=since,
         until=until,
+    )
+
+
+def _sizes(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tuple[tuple[str, Decimal], ...]:
+    """The units of each type that a commitment states, or that its types have units by their names."""
+    stated, kind = entry.get("sizes"), str(entry.get("instance_type", ""))
+    if "flexible" in entry:
+        if entry["flexible"] not in (True, False):
+            faults.append(Fault(path=f"{path}.flexible", found=entry["flexible"], allowed="true or false"))
+        elif entry["flexible"] and not stated and size_units(kind) is None:
+            fix = "state them: sizes: {NAME: UNITS}, as the seller lists them"
+            faults.append(
+                Fault(path=f"{path}.flexible", message=f"the units of {kind or 'a fee'} are not known", fix=fix)
+            )
+    if stated is None:
+        return ()
+    if not isinstance(stated, Mapping) or kind not in stated:
+        allowed = f"a mapping of machine types to units, {kind or 'instance_type'} among them"
+        faults.append(Fault(path=f"{path}.sizes", found=stated, allowed=allowed))
+        return ()
+    least, most = Decimal("0.001"), Decimal(100_000)
+    units = [(str(name), _bounded(f"{path}.sizes", each, least, most, faults)) for name, each in stated.items()]
+    return tuple((name, each) for name, each in units if each is not None)
+
+
+def _resource_commitment(path: str, entry: object, faults: list[Fault]) -> ResourceCommitment | None:
+    needed = ("cloud", "region", "machines", "vcpus", "memory_gb", "usd_per_vcpu_hour", "usd_per_gb_hour", "until")
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        return None
+    before = len(faults)
+    faults.extend(unknown_key(path, str(key), (*needed, "from")) for key in entry if key not in (*needed, "from"))
+    faults.extend(
+        Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in needed if key not in entry
+    )
+    most = Decimal(10_000_000)
+    numbers = {key: _bounded(f"{path}.{key}", entry.get(key), Decimal(0), most, faults) for key in needed[3:7]}
+    since, until = _term(path, entry, faults)
+    machines = entry.get("machines")
+    patterns = tuple(str(each) for each in machines) if isinstance(machines, list) else (str(machines),)
+    if len(faults) > before or None in numbers.values():
+        return None
+    return ResourceCommitment(
+        cloud=str(entry["cloud"]),
+        region=str(entry["region"]),
+        machines=patterns,
+        since=since,
+        until=until,
+        vcpus=numbers["vcpus"] or Decimal(0),
+        memory_gb=numbers["memory_gb"] or Decimal(0),
+        usd_per_vcpu_hour=numbers["usd_per_vcpu_hour"] or Decimal(0),
+        usd_per_gb_hour=numbers["usd_per_gb_hour"] or Decimal(0),
     )
 
 
