@@ -268,7 +268,7 @@ def test_a_lower_rate_of_ones_own_never_raises_a_decisions_cost(facts, rate, fac
             "catalog/rates/b.yaml: names another billing account of aws than catalog/rates.yaml",
         ),
         ({"rates_yaml": "rates: [{cloud: aws"}, "catalog/rates.yaml:1:20: is not valid YAML"),
-        ({"rates_yaml": "[1, 2]"}, "catalog/rates.yaml: must be a mapping with rates, commitments, billing_accounts, savings_plans, got [1, 2]"),
+        ({"rates_yaml": "[1, 2]"}, "catalog/rates.yaml: must be a mapping with rates, commitments, billing_accounts, savings_plans, resource_commitments, got [1, 2]"),
         ({"rates_yaml": "rates: [[1]]"}, "catalog/rates.yaml:1:9: rates[0]: must be a mapping, got [1]"),
         ({"rates_yaml": "rates: [{market: sopt, usd: 1}]"}, "rates.yaml:1:18: rates[0].market: must be one of on-demand, spot,"),
         ({"rates_yaml": "rates: [{cloud: aws, fee: nat.huor, usd: 1}]"}, "no fee 'nat.huor'\n  fix: did you mean nat.hour?"),
