@@ -85,3 +85,12 @@ def test_what_is_missing_is_marked_where_its_section_begins_and_a_file_without_k
     assert faults["batch.window"].at == (4, 1)
     faults, _ = faults_of("owner: me\n")
     assert faults["name"].at is None
+
+
+@pytest.mark.parametrize("name", ["a100-40gb", "v100", "a6000", "RTX3090", "h20", "mi210"])
+def test_who_owns_machines_is_told_to_state_them_and_not_to_rent_others(name):
+    text = f"name: a\nkind: notebook\ninfra: [on-prem]\nresources: {{accelerators: [{name}]}}\n"
+    [fault] = faults_of(text)[0].values()
+    assert "catalog/shapes.csv" in fault.fix
+    assert "catalog/rates.yaml" in fault.fix
+    assert ("catalog/accelerators.csv" in fault.fix) == (name in ("h20", "mi210")), "which the catalog lacks"

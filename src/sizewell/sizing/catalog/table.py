@@ -155,8 +155,21 @@ def read_sources(name: str, text: str, faults: list[Fault]) -> dict[str, str]:
     return {cells[0]: cells[1] for _, cells in lines(name, text, SOURCES, faults)}
 
 
-LATER: Final = frozenset({"zones", "zones_source"})
-"""Columns that files of older releases, a project's own among them, do not have: empty there."""
+LEFT_OUT: Final = frozenset(
+    {"zones", "zones_source"}  # which files of older releases do not have
+    | {
+        "fabric",
+        "fabric_bytes_per_s",
+        "rdma_interfaces",
+        "local_nvme_bytes",
+        "architecture",
+        "network_cards",
+        "boot_disk",
+    }
+    | {"temporary_bytes", "cloud_accelerator", "packing", "traits", "traits_source", "managed", "markets", "quota"}
+    | {"purchase_usd_low", "purchase_usd_high", "power_w", "note"}  # which few machines of one's own need
+)
+"""Columns that a file need not have: empty there."""
 
 
 def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -> Iterator[tuple[int, list[str]]]:
@@ -168,7 +181,7 @@ def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -
             faults.append(Fault(path=f"{name} row 1: schema", message=wrong, fix=fix))
             return
         header = next(reader, [])
-    added = [place for place, column in enumerate(columns) if column in LATER and column not in header]
+    added = [place for place, column in enumerate(columns) if column in LEFT_OUT and column not in header]
     if tuple(header) != tuple(column for place, column in enumerate(columns) if place not in added):
         missing = [column for column in columns if column not in header]
         extra = [column for column in header if column not in columns]

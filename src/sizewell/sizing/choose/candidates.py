@@ -283,11 +283,11 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         return rejected(shape, Cause.ACCELERATOR, unsized, relax=_sized(need))
     wrong = _constraint(shape, accelerator, context)
     if wrong:
-        return rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
+        return rejected(shape, Cause.CONSTRAINT, wrong, relax=OTHER_MACHINES)
     if unbuilt := buildable.refusal(
         shape, family=accelerator.family, scheduler=need.scheduler, managed=need.team.managed
     ):
-        return rejected(shape, Cause.CONSTRAINT, unbuilt)
+        return rejected(shape, Cause.CONSTRAINT, unbuilt, relax=OTHER_MACHINES)
     unfit, way_out = _runtime(accelerator, need, theirs=_adopted(shape, context))
     if unfit:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
@@ -304,14 +304,15 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
         sold = ", ".join(sorted({offer.region for offer in offers})[:4])
         reason = f"priced in {sold}, none within {where}"
-        return rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
+        return rejected(shape, Cause.REGION, reason, relax=OTHER_PLACES)
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
     deals = (*_deals(placed, context, every=len(placed) == len(offers)), *estimated)
     wanted = [deal for deal in deals if deal.market in markets]
     if not wanted:
         sold = ", ".join(sorted({deal.market for deal in deals}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
-        relax = BUY_A_BLOCK.format("24h") if sold == "capacity-block" else _other_market(sold, need)
+        once = sold == "capacity-block" and need.training is not None
+        relax = BUY_A_BLOCK.format("24h") if once else _other_market(sold, need) or OTHER_MACHINES
         return rejected(shape, Cause.MARKET, reason, relax=relax)
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
         return rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
@@ -323,6 +324,8 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     return _Open(index, shape, accelerator, machine, deals, floor)
 
 
+OTHER_MACHINES = "widen resources"  # these two are said in figures where nothing fits (`wider`)
+OTHER_PLACES = "widen infra or data.residency"
 BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: confirmed}}}}"
 
 

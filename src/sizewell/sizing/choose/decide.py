@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from sizewell import logs
 from sizewell.sizing.billing.fees_compared import ComparedFees
 from sizewell.sizing.catalog import host
-from sizewell.sizing.catalog.records import PROVISIONABLE
-from sizewell.sizing.choose import blocks, serving_ways
+from sizewell.sizing.catalog.records import ON_PREMISES, PROVISIONABLE
+from sizewell.sizing.choose import blocks, serving_ways, wider
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NEAREST = 5
 EXCLUDED = (Cause.REGION, Cause.CONSTRAINT)  # by the spec itself
 ELSEWHERE = {  # places that Sizewell does not provision in, and what people do who have machines there
-    "on-premises": "give your own machines a rate and name their cluster: `sizewell docs adopt-a-cluster`",
+    ON_PREMISES: "give your own machines a rate and name their cluster: `sizewell docs adopt-a-cluster`",
     "edge": "edge devices are sized but not provisioned: install the model yourself, or name a cloud in infra",
 }
 
@@ -228,6 +228,8 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     # What the spec itself excludes is shown only where it allows no machine at all. Filtered before ranking, not ranked
     # last: a list cut at NEAREST would otherwise be filled up with machines that the reader has ruled out.
     pool = [r for r in pool if r.cause not in EXCLUDED] or [r for r in judged if r.cause not in EXCLUDED] or pool
+    if all(r.cause in EXCLUDED for r in pool):  # that other machines are not the ones named says nothing
+        pool = [r for r in pool if r.instance_type in types] or pool
     many = [r for r in pool if r.cause is Cause.NODES]
     if many and min(r.shortfall for r in many) > FAR:  # a machine that is too slow would need still more of them
         pool = many
@@ -247,7 +249,8 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     if elsewhere is not None and elsewhere.cloud in asked:  # what the spec names does the work: nothing is to widen
         others, nearest = [], [r for r in nearest if r.cause not in EXCLUDED]
     shown = clouds | {r.cloud for r in nearest}
-    others += [way for place, way in ELSEWHERE.items() if place in shown]
+    unrated = elsewhere is not None or any(r.cloud == ON_PREMISES and r.cause is Cause.NO_PRICE for r in nearest)
+    others += [way for place, way in ELSEWHERE.items() if place in shown and (place != ON_PREMISES or unrated)]
     relax = list(dict.fromkeys([*(wish.relax for wish in beyond if wish.relax), *others]))
     if elsewhere is not None:
         relax.append(f"{_at_work(elsewhere)}; {elsewhere.cloud} cannot be provisioned")
@@ -263,6 +266,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
 
 
 def _with_ways(sizing: Sizing, nearest: list[Rejection]) -> list[Rejection]:
+    nearest = wider.with_ways(sizing, nearest)
     if sizing.need.training is None:
         return serving_ways.with_ways(sizing, nearest)
     from sizewell.sizing.choose.more_room import with_ways  # its layouts need NumPy, which other workloads do without

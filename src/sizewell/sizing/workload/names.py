@@ -6,13 +6,13 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.aliases import CLOSED, IN_4_BITS, OF_ITS_SHAPE, alias
 from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
-from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.catalog.records import ON_PREMISES, PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.predict.simulation.requests import P95_MAX, share_longer, spread_of
@@ -521,8 +521,35 @@ def _zone_refused(place: Place) -> tuple[str, str] | None:
     return message, f"write {place.cloud}/{region}/{cloud.regions.zone_usual(region)}"
 
 
+OWN_MACHINES: Final = "rows in catalog/shapes.csv and rates in catalog/rates.yaml (`sizewell docs own-rates`)"
+OWN_DEVICES: Final = f"give your accelerators rows in catalog/accelerators.csv, and their machines {OWN_MACHINES}"
+
+
+def _owned(spec: WorkloadSpec) -> bool:
+    """Whether the spec is for machines of one's own alone: who has those is not helped by others to rent."""
+    return {place.cloud for place in spec.infra} == {ON_PREMISES}
+
+
+def _unknown_here(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    """That none of one's own machines has what is asked for."""
+    here = [shape for shape in catalog.shapes if shape.cloud == ON_PREMISES]
+    types, names = spec.resources.instance_types, spec.resources.accelerators
+    keys = {item.key for name in names for item in catalog.accelerators_named(name)}
+    if types and not any(shape.instance_type in types for shape in here):
+        path = "resources.instance_type"
+    elif keys and not any(shape.accelerator in keys for shape in here):
+        path = "resources.accelerators"
+    else:
+        return []
+    stated = _as_stated(spec, path)
+    message = f"{stated} is in no machine that is known on-premises"
+    return [Fault(path=path, found=stated, message=message, fix=f"give your machines {OWN_MACHINES}")]
+
+
 def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     """Two wishes of which each is sold and both together are not: no search is needed to say so."""
+    if _owned(spec) and (unknown := _unknown_here(spec, catalog)):
+        return unknown
     wishes = _wishes(spec, catalog)
     for index, (path, kept) in enumerate(wishes):
         for other, also in wishes[:index]:
@@ -615,6 +642,8 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         if not meant and name.lower() != RUNTIME:  # which asks for a machine without accelerators
             bare = counted(name)[0]
             wrong = not_to_be_had(bare, catalog)
+            if wrong and _owned(spec):
+                wrong = (wrong[0], wrong[1], OWN_DEVICES)
             faults.append(
                 Fault(
                     path=path,

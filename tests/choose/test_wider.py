@@ -1,0 +1,75 @@
+"""Where the spec itself excludes all machines: the places and machines that are advised do the work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sizewell.sizing import catalog
+from sizewell.sizing.choose.decide import Decision, NothingFits, decide
+
+from .conftest import ON, spec
+
+LORA = {
+    "kind": "fine-tuning",
+    "model": "mistralai/Mistral-7B-v0.3",
+    "engine": "transformers",
+    "training": {"method": "lora", "samples": 10000, "epochs": 1, "sequence_length": 1024},
+    "deadline": "2d",
+}
+CHAT = {
+    "kind": "inference",
+    "model": "meta-llama/Llama-3.1-8B-Instruct",
+    "traffic": {"rps": 1, "input_tokens": 500, "output_tokens": 200},
+    "slo": {"ttft": "2s", "tpot": "100ms"},
+}
+
+
+def followed(given, way):
+    """The spec with one line of advice followed."""
+    if match := re.fullmatch(r"add (\S+) to infra", way):
+        return {**given, "infra": [*given["infra"], match[1]]}
+    if match := re.fullmatch(r"use (\S+), which is outside data.residency: \w+", way):
+        return {**given, "infra": [match[1]], "data": {}}
+    if match := re.fullmatch(r"widen resources, such as resources: \{instance_type: (\S+)\} on (\w+)", way):
+        return {**given, "resources": {"instance_type": match[1]}}
+    raise AssertionError(way)
+
+
+@pytest.mark.parametrize("work", [LORA, CHAT])
+@pytest.mark.parametrize(
+    ("fields", "about"),
+    [
+        ({"infra": ["aws/us-east-1"], "resources": {"instance_type": "p3.2xlarge"}}, "aws/p3.2xlarge"),
+        ({"infra": ["aws"], "resources": {"instance_type": "p3dn.24xlarge"}}, "aws/p3dn.24xlarge"),
+        ({"infra": ["aws/us-east-1", "azure"], "resources": {"instance_type": "p3.2xlarge"}}, "aws/p3.2xlarge"),
+        ({"infra": ["aws/ap-south-2"], "resources": {"instance_type": "p5e.48xlarge"}}, "aws/p5e.48xlarge"),
+        ({"infra": ["gcp/us-west3"], "resources": {"instance_type": "a2-highgpu-1g"}}, "gcp/a2-highgpu-1g"),
+        ({"infra": ["aws"], "data": {"residency": "uk"}, "resources": {"instance_type": "p4de.24xlarge"}}, ""),
+    ],
+)
+def test_what_is_advised_does_the_work(facts, work, fields, about):
+    given = {**work, **fields}
+    refused = decide([spec(**given)], facts, stack="", on=ON)
+    assert isinstance(refused, NothingFits)
+    if about:
+        assert {rejection.shape for rejection in refused.nearest} == {about}
+    assert refused.relax
+    for way in refused.relax:
+        taken = decide([spec(**followed(given, way))], facts, stack="", on=ON)
+        assert isinstance(taken, Decision), f"{way}: {taken}"
+
+
+def test_a_machine_of_ones_own_is_a_row_of_few_columns_and_a_rate(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/howto/own-rates.md").read_text()
+    row = re.search(r"```csv\n(cloud,instance_type,accelerator.*?)```", page, re.DOTALL)[1]
+    (tmp_path / "shapes.csv").write_text(row)
+    (tmp_path / "rates.yaml").write_text("rates:\n  - {cloud: on-premises, instance_type: dgx-a100, usd: 12}\n")
+    own = catalog.load(overlay=tmp_path)
+    given = {**LORA, "infra": ["on-prem"], "resources": {"accelerators": ["a100-40gb"]}}
+    decision = decide([spec(**given)], own, stack="", on=ON)
+    assert isinstance(decision, Decision)
+    pool = decision.workloads[0].pools[0]
+    assert (pool.cloud, pool.instance_type) == ("on-premises", "dgx-a100")
