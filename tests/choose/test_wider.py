@@ -46,7 +46,7 @@ def followed(given, way):
         ({"infra": ["aws"], "resources": {"instance_type": "p3dn.24xlarge"}}, "aws/p3dn.24xlarge"),
         ({"infra": ["aws/us-east-1", "azure"], "resources": {"instance_type": "p3.2xlarge"}}, "aws/p3.2xlarge"),
         ({"infra": ["aws/ap-south-2"], "resources": {"instance_type": "p5e.48xlarge"}}, "aws/p5e.48xlarge"),
-        ({"infra": ["gcp/us-west3"], "resources": {"instance_type": "a2-highgpu-1g"}}, "gcp/a2-highgpu-1g"),
+        ({"infra": ["aws/eu-west-3"], "resources": {"instance_type": "p4de.24xlarge"}}, "aws/p4de.24xlarge"),
         ({"infra": ["aws"], "data": {"residency": "uk"}, "resources": {"instance_type": "p4de.24xlarge"}}, ""),
     ],
 )

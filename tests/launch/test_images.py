@@ -167,6 +167,11 @@ def embedding(accelerator, family, image, **changes):
         ("a10g", "ampere", "89-1.8", "86-1.8"),
         ("a100-80gb-sxm", "ampere", "86-1.8.2", "1.8.2"),
         ("h100-sxm", "hopper", "1.8", "hopper-1.8"),
+        ("rtx-pro-6000-bse", "blackwell", "1.8", "120-1.9"),
+        ("rtx-pro-6000-bse", "blackwell", "89-1.9.2", "120-1.9.2"),
+        ("rtx-pro-6000-bse", "blackwell", "120-1.8", "120-1.9"),
+        ("rtx-pro-6000-bse", "blackwell", "cuda-1.8", "120-1.9"),
+        ("b200", "blackwell", "hopper-1.9", "100-1.9"),
     ],
 )
 def test_an_image_for_another_generation_of_gpus_is_refused_and_the_right_one_named(accelerator, family, tag, instead):

@@ -80,6 +80,19 @@ def test_a_name_on_the_hub_needs_a_way_there(engine, model):
     reach.check(served(engine, "/models/weights"), internet=False)
 
 
+@pytest.mark.parametrize("engine", ["vllm", "text-embeddings-inference"])
+def test_a_model_that_was_sized_by_its_config_json_needs_the_place_of_its_weights(engine):
+    of = served(engine, "")
+    task = of.task.model_copy(update={"model": "models/config.json"})
+    of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task))
+    for variables in ({}, {"HF_ENDPOINT": "https://mirror.example"}):
+        bare = dataclasses.replace(of, run=dataclasses.replace(of.run, env=tuple(variables.items())))
+        with pytest.raises(ConfigError, match=r"was sized by models/config\.json, which has no weights") as error:
+            reach.check(bare, internet=True)
+        assert "(`--model`)" in str(error.value)
+    reach.check(dataclasses.replace(of, run=dataclasses.replace(of.run, model="org/model")), internet=True)
+
+
 def test_a_repository_of_models_is_no_name_on_the_hub():
     reach.check(served("triton", "models"), internet=False)
 

@@ -274,13 +274,14 @@ def _generation(launch: Launch) -> list[Fault]:
     machine, image, at = launch.machine, launch.run.image, f"run.{launch.plan.name}.image"
     engine = next((ENGINES[name] for name in engines_in(image) if ENGINES[name].builds), None)
     word, _, numbered = _tag(image).rpartition("-") if release(image) else ("", "", "")
-    runs = engine.builds.get(word) if engine and numbered else None
+    builds = [build for build in engine.builds if build.word == word] if engine and numbered else []
     has = compatibility.capability(machine.accelerator, machine.family)
-    if runs is None or not has or machine.runtime != "cuda" or runs[0] <= has <= runs[1]:
+    if not builds or not has or machine.runtime != "cuda" or any(each.runs_on(has, release(image)) for each in builds):
         return []
-    least, most = (f"{each // 10}.{each % 10}" for each in runs)
-    made = f"compute capability {least}" + (f" to {most}" if most != least else "")
-    message = f"{image}: is built for {made}, {machine.accelerator} has {has // 10}.{has % 10}: it ends at start"
+    spans = sorted({(each.least, each.most) for each in builds if each.runs_on(each.least, release(image))})
+    made = " and ".join(f"{a // 10}.{a % 10}" + (f" to {b // 10}.{b % 10}" if b != a else "") for a, b in spans)
+    built = f"is built for compute capability {made}" if made else f"is of a release before {builds[0].since}"
+    message = f"{image}: {built}, {machine.accelerator} has {has // 10}.{has % 10}: it ends at start"
     other = engine_for(launch.task.family, machine.runtime).name
     fix = f"set {at}: {named}" if (named := _build(launch, engine)) else f"use engine: {other}, with an image of it"
     return [Fault(path=at, message=message, fix=fix)]
@@ -291,11 +292,14 @@ def _build(launch: Launch, engine: InferenceEngine | None) -> str:
     machine, image = launch.machine, launch.run.image
     own = engine.images.get(machine.runtime) if engine and machine.runtime == "cuda" else None
     has = compatibility.capability(machine.accelerator, machine.family)
-    word = engine.build_for(has) if engine and has else None
-    version = ".".join(map(str, release(image)))
-    if own is None or word is None or not version or not _is(_repository(image), own):
+    build = engine.build_for(has) if engine and has else None
+    version = release(image)
+    if own is None or build is None or not version or not _is(_repository(image), own):
         return ""
-    return f"{image.partition('@')[0].removesuffix(':' + _tag(image))}:{f'{word}-' if word else ''}{version}"
+    newer = build.since and numbers(build.since) > version
+    named = build.since if newer else ".".join(map(str, version))
+    tag = f"{build.word}-{named}" if build.word else named
+    return f"{image.partition('@')[0].removesuffix(':' + _tag(image))}:{tag}"
 
 
 def _tag(image: str) -> str:

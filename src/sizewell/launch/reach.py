@@ -32,13 +32,35 @@ def hub_models(launch: Launch) -> dict[str, str]:
     return {
         key: model
         for key, model in models.items()
-        if model and not model.startswith(("/", "./", "../")) and "://" not in model
+        if model and not model.startswith(("/", "./", "../")) and "://" not in model and not is_file(model)
     }
+
+
+def is_file(model: str) -> bool:
+    """Whether a decision names its model by the config.json that it was sized by, which has no weights.
+
+    >>> is_file("models/config.json"), is_file("Qwen/Qwen3-8B")
+    (True, False)
+    """
+    return model.lower().endswith(".json")
+
+
+def unnamed(launch: Launch) -> list[Fault]:
+    """That the weights of a model that was sized by its config.json are named nowhere."""
+    run, task = launch.run, launch.task
+    if run.model or run.command or launch.plan.kind == "notebook" or not is_file(task.model or ""):
+        return []
+    at = f"run.{launch.plan.name}.model"
+    message = f"is missing: the model was sized by {task.model}, which has no weights"
+    trained = launch.plan.kind in ("training", "fine-tuning")
+    buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
+    places = "a name on the Hub, a folder or a bucket" if buckets and not trained else "a name on the Hub or a folder"
+    return [Fault(path=at, message=message, fix=f"set {at} (`--model`) to where they lie: {places}")]
 
 
 def check(launch: Launch, *, internet: bool) -> None:
     """ConfigError where the run downloads a model from the Hub and its network does not lead there."""
-    faults, at = [], f"run.{launch.plan.name}"
+    faults, at = unnamed(launch), f"run.{launch.plan.name}"
     for key, model in ({} if internet else hub_models(launch)).items():
         message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"
         buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}

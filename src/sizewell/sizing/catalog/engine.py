@@ -118,6 +118,21 @@ class Conversion:
         return (not self.since or newest >= numbers(self.since)) and (not self.until or newest < numbers(self.until))
 
 
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Which GPUs an image runs on: the first word of its tag, compute capabilities times ten, and its first release."""
+
+    word: str  # "" for none
+    least: int
+    most: int
+    since: str = ""
+
+    def runs_on(self, capability: int, release: tuple[int, ...] = ()) -> bool:
+        """Whether it is made for a compute capability; in a release, where one is given."""
+        made = not (release and self.since) or numbers(self.since) <= release
+        return self.least <= capability <= self.most and made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceEngine:
     """One inference engine: how it is started, what it serves on which accelerators, how its load is measured."""
@@ -147,9 +162,7 @@ class InferenceEngine:
     shares_context: bool = False  # the longest sequence that it is told is that of all sequences together
     cache_env: str = ""  # variable that says the attention cache's GiB on a machine without accelerator
     reads: frozenset[str] = frozenset()  # where weights may lie beside a folder: "hub", or the scheme of a URI
-    builds: Mapping[str, tuple[int, int]] = field(
-        default_factory=dict
-    )  # first word of a tag ("" for none) -> the least and the highest compute capability that it runs on, times ten
+    builds: tuple[Build, ...] = ()  # its images for different generations of GPUs
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
     conversions: tuple[
         Conversion, ...
@@ -198,15 +211,18 @@ class InferenceEngine:
         known = [way.word for way in ways if not release or way.known_to(release)]
         return known[0] if known else None
 
-    def build_for(self, capability: int) -> str | None:
-        """The first word of the tags whose image is made for a compute capability; None where nothing says it.
+    def build_for(self, capability: int) -> Build | None:
+        """The image that is made for a compute capability and the fewest others; None where nothing says it.
 
         >>> from sizewell.sizing.catalog.engines import ENGINES
-        >>> [ENGINES["text-embeddings-inference"].build_for(each) for each in (75, 80, 86, 89, 90, 70)]
-        ['turing', '', '86', '89', 'hopper', None]
+        >>> tei = ENGINES["text-embeddings-inference"]
+        >>> [build.word for each in (75, 80, 86, 89, 90, 100, 120) if (build := tei.build_for(each))]
+        ['turing', '', '86', '89', 'hopper', '100', '120']
+        >>> tei.build_for(70), tei.build_for(120).since
+        (None, '1.9')
         """
-        made = [(least, word) for word, (least, most) in self.builds.items() if least <= capability <= most]
-        return max(made)[1] if made else None
+        made = [build for build in self.builds if build.runs_on(capability)]
+        return min(made, key=lambda build: (build.most - build.least, -build.least), default=None)
 
     def words(self, meaning: Meaning, value: object = None, *, runtime: str = "") -> list[str]:
         """The words of the command line that say one thing; [] where the engine has no flag for it.

@@ -1,4 +1,4 @@
-"""What a service level costs that the spec leaves open: beside the price, that of a stricter and of a looser one."""
+"""What the spec leaves open and the price hangs on: a service level, answers of a model that may write none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.sizing.choose.choice import Sizing
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.quantized import best_under
+from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.units import show_duration
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ WORTH_SAYING: Final = 0.02  # of the price
 def beside_the_price(sizing: Sizing, chosen: Option) -> str | None:
     """What is assumed, and the price in the same region at other levels where it differs; None where slo is stated."""
     need, usd = sizing.need, chosen.usd_per_month
+    said = _answers(sizing, chosen)
     if need.level is None or not need.level_assumed:
-        return None
-    said = [f"assumed, as slo is not stated: {_words(need.level)}"]
+        return "; ".join(said) or None
+    said.append(f"assumed, as slo is not stated: {_words(need.level)}")
     for factor in OTHERS:
         level = _times(need.level, factor)
         option = best_under(replace(need, level=level), sizing.setting, chosen, cheaper=factor > 1)
@@ -31,6 +33,23 @@ def beside_the_price(sizing: Sizing, chosen: Option) -> str | None:
         elif usd and option.usd_per_month and abs(option.usd_per_month / usd - 1) > WORTH_SAYING:
             said.append(f"{option.usd_per_month:,.2f} USD a month with {_words(level)}")
     return "; ".join(said)
+
+
+def _answers(sizing: Sizing, chosen: Option) -> list[str]:
+    """That a model by its config.json is taken to write answers, which the file of one that embeds or ranks may say
+    as well, and what it costs where it writes none.
+    """
+    spec, job, traffic = sizing.spec, sizing.need.serving, sizing.spec.traffic
+    if spec.model is None or spec.model.name is not None or traffic is None or job is None:
+        return []
+    if traffic.output_tokens is not None or not job.output_tokens:
+        return []
+    silent = spec.model_copy(update={"traffic": traffic.model_copy(update={"output_tokens": 0})})
+    option = best_under(requirements(silent, sizing.setting.catalog), sizing.setting, chosen)
+    said = [f"assumed, as traffic.output_tokens is not stated: {job.output_tokens:,.0f} tokens in an answer"]
+    if option is not None and option.usd_per_month is not None:
+        said.append(f"{option.usd_per_month:,.2f} USD a month with 0, of a model that embeds or ranks")
+    return said
 
 
 def _times(level: ServiceLevel, factor: float) -> ServiceLevel:

@@ -48,6 +48,7 @@ from sizewell.sizing.workload.precision import (
     weights_of_name,
 )
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
+from sizewell.sizing.workload.writing import writes_nothing
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -605,7 +606,10 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     if language and not prompt:
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a request (traffic.input_tokens is not stated)")
-    if language and traffic.output_tokens is None:
+    reads_only = writes_nothing(spec.model) if language and spec.model else ""
+    if language and traffic.output_tokens is None and reads_only:
+        notes.append(f"no answer is written (traffic.output_tokens is not stated, and {reads_only})")
+    elif language and traffic.output_tokens is None:
         answer = float(OUTPUT_TOKENS)
         notes.append(f"{OUTPUT_TOKENS} tokens in an answer (traffic.output_tokens is not stated)")
     slo = spec.slo

@@ -50,7 +50,13 @@ def _other_regions(sizing: Sizing, cloud: str) -> str:
 
 def _other_machines(sizing: Sizing) -> str:
     """The best machine where nothing is asked for in `resources`."""
-    free = {"accelerators": None, "instance_types": frozenset(), "tpu": None, "nodes": None, "devices": None}
+    free: dict[str, object] = {
+        "accelerators": None,
+        "instance_types": frozenset(),
+        "tpu": None,
+        "nodes": None,
+        "devices": None,
+    }
     option = _sized(sizing, None, **free, memory_bytes_min=0, memory_bytes_max=None)
     if option is None:
         return ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sizewell.sizing.catalog.compatibility import capability
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.kernels import missing
@@ -196,6 +197,14 @@ def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
         fits = fits if engine.converts_by_layer else "launch a release that does so layer by layer"
         own = f"or name a checkpoint in {task.weights} as {run}.model"
         return (f"{made} ({task.loading_bytes / GIB:,.1f} GiB a device, {has}): {fits}, {own}",)
+    has_cuda = accelerator.runtime == "cuda" and chosen.candidate.shape.accelerator
+    build = engine.build_for(capability(accelerator.key, accelerator.family)) if has_cuda else None
+    if build is not None:
+        tag = f"{build.word}-VERSION" if build.word else "VERSION"
+        since = f", of release {build.since} or later" if build.since else ""
+        return (
+            f"launched with the image of {engine.name} for {accelerator.name}: {engine.images['cuda']}:{tag}{since}",
+        )
     return ()
 
 

@@ -23,9 +23,10 @@ from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had, slice_meant
 from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
-from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, machine_alone_for, two_stacks_by_name, two_stacks_way
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, machine_alone_for, way_by_name
 from sizewell.sizing.workload.precision import known_model, weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
+from sizewell.sizing.workload.writing import embeds_by_name
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -155,6 +156,16 @@ def _neighbours(name: str, types: Mapping[str, Shape]) -> str:
     return f"did you mean {', or '.join(devices)}?" if devices else ""
 
 
+def _embedding_way(spec: WorkloadSpec) -> str:
+    """The way for a model that embeds or ranks: one that is spelt alike writes text, which costs many times as much."""
+    if spec.model is None or not embeds_by_name(spec.model.name or ""):
+        return ""
+    way = "name its config.json: model: {config: config.json}"
+    if spec.kind != "inference" or (spec.traffic and spec.traffic.output_tokens is not None):
+        return way
+    return f"{way}, with traffic: {{output_tokens: 0}}"
+
+
 def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     if spec.model is None:
         return []
@@ -185,8 +196,8 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             (f"write {{params: {size[0].upper()}}}, or the name of a model" if size else "")
             or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
-            or (two_stacks_way(spec.model.name) if two_stacks_by_name(spec.model.name) else "")
-            or (MACHINE_ALONE if machine_alone_for(spec.model.name) else "")
+            or way_by_name(spec.model.name)
+            or _embedding_way(spec)
             or _near_models(spec.model.name, catalog.models)
             or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
             "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "

@@ -24,6 +24,14 @@ TWO_STACKS: Final = (
 _PUBLISHED: Final = (
     "state the published number of all its parameters beside the file: model: {config: ..., params: 9.7B}"
 )
+_EACH: Final = (
+    "size each by itself: model: {family: vision, params, resolution, forward_flop_per_sample} for images, "
+    "{family: encoder, params, layers, hidden, heads, vocab} for texts"
+)
+_A_HYBRID: Final = (
+    "name a hybrid of the catalog that is as large (nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16, "
+    f"nvidia/Nemotron-H-56B-Base-8K); else {MACHINE_ALONE}"
+)
 BY_FLOPS: Final = (
     "state what is published of it: model: {family: vision, params: 89M, resolution: 224, forward_flop_per_sample: 31B}"
 )
@@ -64,6 +72,8 @@ _SPEECH = frozenset({
     "audio-spectrogram-transformer", "fastspeech2_conformer", "univnet", "pocket_tts", "voxtral_encoder",
     "voxtral_realtime", "voxtral_realtime_encoder", "qwen2_audio_encoder", "vibevoice",
 })  # fmt: skip
+_ALSO_SPEECH = frozenset({"faster-whisper", "w2v-bert", "seamless", "mms-1b", "conformer", "data2vec-audio"})
+_ALSO_WORDS = frozenset({"align", "dac", "mimi", "dia", "csm", "minimax"})  # and families with models of other kinds
 _PAIRED = frozenset({
     "clip", "siglip", "siglip2", "align", "altclip", "blip", "chinese_clip", "clap", "clipseg", "flava", "groupvit",
     "metaclip_2", "owlvit", "owlv2", "vision-text-dual-encoder", "x_clip", "xclip", "bridgetower", "clvp", "jina_clip",
@@ -103,19 +113,11 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, object], *, known: 
     if top in _SPEECH or model_type in _SPEECH:
         return OtherKind("a speech model", _speech(top, model_type))
     if top in _PAIRED:
-        return OtherKind(
-            "a pair of encoders",
-            "size each by itself: model: {family: vision, params, resolution, forward_flop_per_sample} for images, "
-            "{family: encoder, params, layers, hidden, heads, vocab} for texts",
-        )
+        return OtherKind("a pair of encoders", _EACH)
     if model_type not in PLAIN_VISION and any(architecture.endswith(_TASKS) for architecture in made_for):
         return OtherKind(f"a model for another task ({', '.join(made_for)})", BY_FLOPS)
     if _recurrent(text, model_type) or top in _RECURRENT_TYPES:
-        return OtherKind(
-            "a state-space, recurrent or hybrid model",
-            "name a hybrid of the catalog that is as large (nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16, "
-            f"nvidia/Nemotron-H-56B-Base-8K); else {MACHINE_ALONE}",
-        )
+        return OtherKind("a state-space, recurrent or hybrid model", _A_HYBRID)
     if _two_stacks(config, text):
         return OtherKind("an encoder-decoder", TWO_STACKS)
     if model_type in _unusual("model_type"):
@@ -195,6 +197,30 @@ def machine_alone_for(name: str) -> str:
     if speaks_by_name(name):
         return "makes speech of text, which is not predicted"
     return "makes video, which is not predicted" if films_by_name(name) else ""
+
+
+def way_by_name(name: str) -> str:
+    """The way out for a model by what it is called, as of its config.json; "" where the name says nothing.
+
+    >>> way_by_name("openai/whisper-small")[:47], way_by_name("facebook/wav2vec2-base")[:34]
+    ('to serve it name openai/whisper-large-v3 of the', 'for transcription size openai/whisp')
+    >>> way_by_name("state-spaces/mamba-2.8b")[:26], way_by_name("mistralai/Mistral-7B")
+    ('name a hybrid of the catal', '')
+    """
+    words = re.sub(r"[-_.\s]+", "-", name.lower())
+
+    def called(types: frozenset[str]) -> bool:
+        return any(re.search(rf"(?:^|[-/]){re.sub('_', '-', each)}(?:-|/|\d|$)", words) for each in types)
+
+    if two_stacks_by_name(name):
+        return two_stacks_way(name)
+    if machine_alone_for(name):
+        return MACHINE_ALONE
+    if called(_SPEECH - _ALSO_WORDS | _ALSO_SPEECH):
+        return _speech("whisper" if "whisper" in words else "")
+    if called(_PAIRED - _ALSO_WORDS):
+        return _EACH
+    return _A_HYBRID if called(_RECURRENT_TYPES - _ALSO_WORDS) else ""
 
 
 def two_stacks_way(name: str) -> str:

@@ -1,6 +1,6 @@
 """Text Embeddings Inference: embeddings, rerankers and classifiers of text; what serves them without an accelerator."""
 
-from sizewell.sizing.catalog.engine import Flag, InferenceEngine
+from sizewell.sizing.catalog.engine import Build, Flag, InferenceEngine
 
 REPOSITORY = "ghcr.io/huggingface/text-embeddings-inference"
 
@@ -26,7 +26,18 @@ ENGINE = InferenceEngine(
     hub=True,
     reads=frozenset({"hub"}),
     # README.md, "Docker Images", and compute_cap_matching of backends/candle/src/compute_cap.rs
-    builds={"turing": (75, 75), "": (80, 89), "86": (86, 89), "89": (89, 89), "hopper": (90, 90)},
+    builds=(
+        Build("turing", 75, 75),
+        Build("", 80, 89),
+        Build("86", 86, 89),
+        Build("89", 89, 89),
+        Build("hopper", 90, 90),
+        Build("100", 100, 100, since="1.9"),
+        Build("120", 120, 121, since="1.9"),
+        Build("cuda", 75, 90),  # Dockerfile-cuda-all: one binary for each generation
+        Build("cuda", 100, 100, since="1.9"),
+        Build("cuda", 120, 121, since="1.9"),
+    ),
     nodes_max=1,
     at_load=frozenset(),
     predicted_as="text-embeddings-inference",
