@@ -219,3 +219,16 @@ def test_no_format_is_tried_that_the_machines_have_no_kernels_for(facts):
     chosen = size_one(spec(**chat), facts, stack="", on=ON).best()
     assert chosen is not None
     assert "model.kv: fp8" not in {change.what for change in on_half(chosen)}
+
+
+@pytest.mark.parametrize(
+    ("model", "traffic", "longer"),
+    [
+        ("BAAI/bge-m3", {"rps": 50, "input_tokens": 300}, "requests"),
+        ("meta-llama/Llama-3.1-8B", {"rps": 2, "input_tokens": 300, "output_tokens": 100}, "answers"),
+    ],
+)
+def test_what_embeds_is_asked_about_longer_requests_and_what_writes_about_longer_answers(small, model, traffic, longer):
+    given = chat(model=model, traffic=traffic, slo={"latency": "8s"}, infra=["aws"])
+    effects = [effect.what for effect in explain(given, small, stack="", on=ON).sensitivity]
+    assert [what for what in effects if "longer" in what] == [f"25 % longer {longer}"]

@@ -466,8 +466,11 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
             ("25 % more traffic", lambda n: _traffic(n, MORE)),
             ("20 % less traffic", lambda n: _traffic(n, LESS)),
             ("an SLO 20 % tighter", lambda n: _slo(n, LESS)),
-            ("25 % longer answers", lambda n: _answers(n, MORE)),
         ]
+        longer = {"25 % longer answers": "output_tokens", "25 % longer requests": "input_tokens"}
+        field = next((each for each in longer.items() if need.serving and getattr(need.serving, each[1])), None)
+        if field is not None:  # of what embeds or ranks there are no answers
+            moves.append((field[0], lambda n: _longer(n, field[1], MORE)))
     moves += [(f"weights in {f.weights} ({f.quality})", weights_in(f)) for f in formats(sizing)]
     if need.training is not None:
         moves.append(("25 % more samples", lambda n: _samples(n, MORE)))
@@ -513,10 +516,10 @@ def _slo(need: Requirements, factor: float) -> Requirements:
     )
 
 
-def _answers(need: Requirements, factor: float) -> Requirements:
+def _longer(need: Requirements, field: str, factor: float) -> Requirements:
     job: ServingJob | None = need.serving
     assert job is not None  # noqa: S101 - moved only for services
-    return replace(need, serving=replace(job, output_tokens=job.output_tokens * factor))
+    return replace(need, serving=replace(job, **{field: getattr(job, field) * factor}))
 
 
 def _samples(need: Requirements, factor: float) -> Requirements:

@@ -542,7 +542,7 @@ def _owned(spec: WorkloadSpec) -> bool:
 
 
 def _unknown_here(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
-    """That none of one's own machines has what is asked for."""
+    """That none of one's own machines has what the spec names."""
     here = [shape for shape in catalog.shapes if shape.cloud == ON_PREMISES]
     types, names = spec.resources.instance_types, spec.resources.accelerators
     keys = {item.key for name in names for item in catalog.accelerators_named(name)}
