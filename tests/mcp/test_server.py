@@ -16,6 +16,7 @@ from sizewell.agents import fitting
 from sizewell.agents.tools import BY_NAME, TOOLS
 from sizewell.cli import mcp
 from sizewell.cli.main import COMMANDS
+from sizewell.cli.new import WORKLOADS
 from sizewell.sizing.errors import UsageError
 
 from .clients import Client
@@ -44,6 +45,8 @@ def test_each_tool_is_typed_reads_alone_and_runs_a_command(client: Client) -> No
         schema = tool.input_schema
         assert schema["additionalProperties"] is False
         assert all(each.get("description") or each.get("enum") for each in schema["properties"].values()), tool.name
+    (begun,) = (tool.input_schema["properties"]["workload"]["enum"] for tool in tools if tool.name == "new_spec")
+    assert begun == list(WORKLOADS)
     assert {tool.command.partition(" ")[0] for tool in TOOLS} - {""} <= set(COMMANDS)
     listed = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
     assert listed < 16_000  # which every session of a client carries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,25 +13,13 @@ from sizewell.agents import projects
 from sizewell.agents.projects import Line
 from sizewell.sizing.errors import UsageError
 
-Word = Annotated[str, Field(pattern=r"^([^-\n][^\n]*)?$", max_length=300)]  # so that no value is read as an option
-Spec = Annotated[
-    str,
-    Field(min_length=1, pattern=r"^([^-]|---)", description="path of a spec inside the project, or its text as YAML"),
-]
-Stack = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]{0,99}$", description="name of a stack, such as dev")]
-AnyStack = Annotated[str, Field(pattern=r"^([A-Za-z0-9][\w.-]{0,99})?$", description="name of a stack; all without")]
-Day = Annotated[
-    str,
-    Field(pattern=r"^(\d{4}-\d\d-\d\d)?$", description="prices of this date, such as 2026-11-20; today without"),
-]
-Changes = Annotated[
-    dict[str, str],
-    Field(
-        description="try a change, on a copy: path of a spec (stacks/specs/STACK/NAME.yaml) or of a configuration "
-        "(stacks/config/Pulumi.STACK.yaml) to its new text, empty to take the file away; stacks whose specs change are "
-        "decided again"
-    ),
-]
+DAY: Final = r"^(\d{4}-\d\d-\d\d)?$"
+NAME: Final = r"[A-Za-z0-9][\w.-]{0,99}"
+
+
+def word(what: str, pattern: str = r"^([^-\n][^\n]*)?$") -> Any:
+    """An argument that may be left out; no value begins with -, so that none is read as an option."""
+    return Field("", pattern=pattern, max_length=300, description=what)
 
 
 class Arguments(BaseModel):
@@ -39,75 +27,67 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    part: Annotated[
-        Word,
-        Field(
-            description="part of the whole answer, by its path as `cut` names it: workloads[0].rejections, rows[20:40]"
-        ),
-    ] = ""
+    part: str = word("part of the whole answer, by its path as `cut` names it: workloads[0].rejections, rows[20:40]")
 
 
 class OfSpec(Arguments):
-    """A tool that reads one spec."""
-
-    spec: Spec
+    spec: str = Field(pattern=r"^([^-]|---)", description="path of a spec inside the project, or its text as YAML")
 
 
 class Dated(OfSpec):
-    """And prices it."""
-
-    on: Day = ""
+    on: str = word("prices of this date, such as 2026-11-20; today without", DAY)
 
 
 class Explained(Dated):
-    why: Annotated[
-        Word, Field(description="why this machine type, or each one with this accelerator, was chosen or not: h100")
-    ] = ""
+    why: str = word("why this machine type, or each one with this accelerator, was chosen or not: h100")
 
 
 class Simulated(Dated):
-    replicas: Annotated[int, Field(ge=0, le=1024, description="instead of as many as are decided; 0: as decided")] = 0
-    burstiness: Annotated[float, Field(ge=0, le=100, description="1 random, 4 bursts; the spec's without")] = -1
+    replicas: int = Field(0, ge=0, le=1024, description="instead of as many as are decided; 0: as decided")
+    burstiness: float = Field(-1, ge=0, le=100, description="1 random, 4 bursts; the spec's without")
 
 
 class Compared(Dated):
-    months: Annotated[int, Field(ge=1, le=120, description="over how long")] = 36
-    utilization: Annotated[Word, Field(description="share of all hours that is used, such as 40%")] = ""
+    months: int = Field(36, ge=1, le=120, description="over how long")
+    utilization: str = word("share of all hours that is used, such as 40%")
 
 
 class Offered(Arguments):
-    accelerator: Annotated[Word, Field(description="such as H100, or H100:8 for machines with eight; all without")] = ""
-    cloud: Annotated[Word, Field(description="aws, gcp or azure")] = ""
-    region: Annotated[Word, Field(description="only in this region")] = ""
+    accelerator: str = word("such as H100, or H100:8 for machines with eight; all without")
+    cloud: str = word("aws, gcp or azure")
+    region: str = word("only in this region")
 
 
 class Begun(Arguments):
     workload: Literal["chat", "rag", "embed", "transcribe", "image", "finetune", "pretrain", "batch", "notebook"]
-    model: Annotated[Word, Field(description="a model by its name on Hugging Face; the usual one without")] = ""
-    load: Annotated[
-        Word, Field(description="how much there is to do: requests a second, examples, tokens or records")
-    ] = ""
-    infra: Annotated[Word, Field(description="where, such as aws/us-east-1 or gcp; the cheapest place without")] = ""
+    model: str = word("a model by its name on Hugging Face; the usual one without")
+    load: str = word("how much there is to do: requests a second, examples, tokens or records")
+    infra: str = word("where, such as aws/us-east-1 or gcp; the cheapest place without")
 
 
 class OfStack(Arguments):
-    stack: AnyStack = ""
+    stack: str = word("name of a stack; all without", f"^({NAME})?$")
 
 
 class Tried(Arguments):
-    stack: Stack
-    changes: Changes = {}
-    base: Annotated[Word, Field(description="compare with this git revision, such as main; not with changes")] = ""
-    on: Day = ""
+    stack: str = Field(pattern=f"^{NAME}$", description="name of a stack, such as dev")
+    changes: dict[str, str] = Field(
+        {},
+        description="try a change, on a copy: path of a spec (stacks/specs/STACK/NAME.yaml) or of a configuration "
+        "(stacks/config/Pulumi.STACK.yaml) to its new text, empty to take the file away; stacks whose specs change are "
+        "decided again",
+    )
+    base: str = word("compare with this git revision, such as main; not with changes")
+    on: str = word("prices of this date; today without", DAY)
 
 
 class Ruled(Arguments):
-    rule: Annotated[Word, Field(description="part of the name of a rule or of its area, such as idle or security")] = ""
+    rule: str = word("part of the name of a rule or of its area, such as idle or security")
 
 
 class Paged(Arguments):
-    topic: Annotated[Word, Field(description="a page, such as tear-down or spec; the list of pages without")] = ""
-    search: Annotated[Word, Field(description="only the paragraphs that have these words")] = ""
+    topic: str = word("a page, such as tear-down or spec; the list of pages without")
+    search: str = word("only the paragraphs that have these words")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
