@@ -748,3 +748,121 @@ def test_what_is_not_predicted_of_speculative_decoding_is_named(config: str, tol
     text = Path("chat.yaml").read_text()
     assert "\n  speculative:" not in text
     assert told in re.sub(r"\n# +", " ", text)
+
+
+SCRIPTS = {  # a Python script: the workload, the model, and what else of it stands in the spec
+    """
+import modal
+app = modal.App("llm")
+@app.function(gpu="H100:2", timeout=3600)
+def serve():
+    import subprocess
+    subprocess.Popen("vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 2 --quantization fp8", shell=True)
+""": ("chat", {"name": "Qwen/Qwen2.5-72B-Instruct", "weights": "fp8"}, {"resources": {"accelerators": ["H100"]}}),
+    """
+import modal, subprocess
+MODEL_NAME = "Qwen/Qwen3-8B"
+N_GPU = 2
+@app.function(gpu=modal.gpu.H100(count=N_GPU))
+def serve():
+    cmd = ["vllm", "serve", "--uvicorn-log-level=info", MODEL_NAME, "--port", str(8000)]
+    cmd += ["--kv-cache-dtype", "fp8"]
+    subprocess.Popen(" ".join(cmd), shell=True)
+""": ("chat", {"name": "Qwen/Qwen3-8B", "kv": "fp8"}, {"resources": {"accelerators": ["H100"]}}),
+    """
+from transformers import AutoModelForCausalLM, AutoTokenizer, TrainingArguments, Trainer
+tok = AutoTokenizer.from_pretrained("gpt2")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B")
+args = TrainingArguments(output_dir="out", num_train_epochs=2, per_device_train_batch_size=4)
+Trainer(model=model, args=args).train()
+""": ("finetune", "Qwen/Qwen3-8B", {"training": {"method": "full", "epochs": 2}}),
+    """
+from unsloth import FastLanguageModel
+length = 2 * 1024
+model, tok = FastLanguageModel.from_pretrained(model_name="unsloth/Meta-Llama-3.1-8B-bnb-4bit", max_seq_length=length, load_in_4bit=True)
+model = FastLanguageModel.get_peft_model(model, r=16, lora_alpha=16)
+SFTTrainer(model=model, args=SFTConfig(num_train_epochs=3, optim="adamw_8bit")).train()
+""": ("finetune", "meta-llama/Llama-3.1-8B",
+     {"training": {"method": "qlora", "epochs": 3, "sequence_length": 2048, "lora": {"rank": 16}}}),
+    """
+from peft import LoraConfig
+m = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B-Instruct")
+DPOTrainer(model=m, args=DPOConfig(max_length=1024, num_train_epochs=1), peft_config=LoraConfig(r=32)).train()
+""": ("finetune", "Qwen/Qwen2.5-7B-Instruct", {"training": {"method": "dpo", "lora": {"rank": 32}, "sequence_length": 1024}}),
+    """
+import os
+from vllm import LLM
+llm = LLM(model=os.environ.get("MODEL", "Qwen/Qwen3-32B"), quantization="fp8")
+""": ("batch", {"name": "Qwen/Qwen3-32B", "weights": "fp8"}, {"kind": "batch-inference"}),
+    """
+from faster_whisper import WhisperModel
+model = WhisperModel("large-v3", device="cuda")
+""": ("transcribe", "openai/whisper-large-v3", {"kind": "inference"}),
+    """
+from sentence_transformers import SentenceTransformer
+m = SentenceTransformer("BAAI/bge-m3")
+""": ("embed", "BAAI/bge-m3", {"kind": "inference"}),
+}  # fmt: skip
+
+
+def _within(small: Any, large: Any) -> bool:
+    if isinstance(small, dict):
+        return isinstance(large, dict) and all(_within(value, large.get(key)) for key, value in small.items())
+    return bool(small == large)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=range(len(SCRIPTS)))
+def test_a_script_is_read_by_its_calls(
+    script: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text(script)
+    done = sizewell("import", "app.py", "--name", "x")
+    assert done.code == 0, done.err
+    workload, model, more = SCRIPTS[script]
+    assert f"in the form of `sizewell new {workload}`" in done.out
+    spec = yaml.safe_load(Path("x.yaml").read_text())
+    assert spec["model"] == model
+    assert _within(more, spec), spec
+    assert sizewell("size", "x.yaml", "--on", "2026-11-20").code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "model"),
+    [
+        (
+            "docker run --gpus all -e WHISPER__MODEL=Systran/faster-whisper-large-v3 fedirz/faster-whisper-server:latest-cuda",
+            "openai/whisper-large-v3",
+        ),
+        (
+            "docker run --gpus all -e ASR_MODEL=turbo onerahmet/openai-whisper-asr-webservice:latest-gpu",
+            "openai/whisper-large-v3-turbo",
+        ),
+        ("whisper-ctranslate2 talk.mp3 --model distil-large-v3", "distil-whisper/distil-large-v3"),
+        ("whisper-server -m models/ggml-large-v3.bin --port 8080", "openai/whisper-large-v3"),
+        ("docker run --gpus all ghcr.io/speaches-ai/speaches:latest-cuda", "openai/whisper-large-v3"),
+    ],
+)
+def test_a_recognizer_of_speech_is_no_chat(
+    given: str, model: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = sizewell("import", given, "--name", "x")
+    assert done.code == 0, done.err
+    spec = yaml.safe_load(Path("x.yaml").read_text())
+    assert spec["model"] == model
+    assert "input_tokens" not in spec["traffic"]
+
+
+@pytest.mark.parametrize(
+    ("given", "way"),
+    [
+        ("https://huggingface.co/Qwen/Qwen3-8B", "sizewell new chat --model Qwen/Qwen3-8B"),
+        ("https://huggingface.co/BAAI/bge-m3/tree/main", "sizewell new embed --model BAAI/bge-m3"),
+        ("https://ollama.com/library/qwen3:8b", "sizewell new chat --model qwen3:8b"),
+        ("https://github.com/o/r/blob/main/x.yaml", "curl -LO https://raw.githubusercontent.com/o/r/main/x.yaml"),
+        ("https://example.com/x.yaml", "curl -LO https://example.com/x.yaml"),
+    ],
+)
+def test_an_address_says_what_to_do_with_it(given: str, way: str, sizewell: Sizewell) -> None:
+    assert way in sizewell("import", given).err

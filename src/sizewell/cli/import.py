@@ -21,14 +21,15 @@ from sizewell.sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Architecture
     from sizewell.sizing.workload.foreign.draft import Draft
 
 DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
 
 FILE is a SkyPilot task, a Kubernetes manifest (also of KServe, Kubeflow, Ray, JobSet), a dstack
 configuration, a Compose file, a Dockerfile, the settings of a training (Axolotl, LLaMA-Factory,
-TRL), a script or a command line that starts a server or a training (also by docker run or sbatch);
-- is standard input.
+TRL), a script or a command line that starts a server or a training (also by docker run or sbatch),
+or a Python script that does (transformers, TRL, Unsloth, vLLM, Modal); - is standard input.
 What the file does not say stands as a round number, and is named. Overwrites nothing.
 """
 EXAMPLES = """examples:
@@ -48,6 +49,7 @@ _SUFFIXES: Final = (
     (r"[-_](?:GPTQ-Int8|w8a8)$", "int8"),
     (r"[-_](?:FP8|FP8-dynamic)$", "fp8"),
 )
+_FOUR_BITS: Final = r"-(?:unsloth-)?bnb-4bit$"
 _ASSUMED: Final = {
     "traffic": ("traffic.rps", "traffic.input_tokens", "traffic.output_tokens", "slo"),
     "training": (
@@ -150,15 +152,44 @@ def _read(file: Path) -> tuple[str, str]:
         return read_text(file), project.typed(given)
     if re.match(r"https?:/", given):
         address = re.sub(r":/+", "://", given, count=1)
-        raise UsageError(f"import: {address} is an address\n  fix: curl -LO {address}, and name the file")
+        raise UsageError(f"import: {address} is an address\n  fix: {_behind(address)}")
     if is_known(given) and re.search(r"\s", given):
         return given, quoted(given)
     if re.search(r"\s", given):
         raise UsageError(
             f"import: {quoted(given)} is no file, and starts no server, trainer or notebook that is known: {KNOWN}, "
-            "torchrun, accelerate, TRL, Axolotl, LLaMA-Factory, Jupyter\n  fix: describe it yourself: sizewell new chat"
+            f"torchrun, accelerate, TRL, Axolotl, LLaMA-Factory, Jupyter\n  fix: describe it yourself: sizewell new "
+            f"{_first_of(given)}"
         )
     raise UsageError(f"import: {given}: no such file\n  fix: correct its path, or put a command into quotes")
+
+
+def _behind(address: str) -> str:
+    """What to do with an address: a model has its spec written, a file is fetched as it is and not as its page."""
+    from sizewell.sizing.workload.names import first_workload
+
+    model = re.match(
+        r"https?://(?:www\.)?(?:huggingface\.co|hf\.co)/(?!datasets/|spaces/|docs/|blog/)([\w.-]+/[\w.-]+)", address
+    )
+    library = re.match(r"https?://ollama\.com/library/([\w.-]+(?::[\w.-]+)?)", address)
+    if named := model or library:
+        return f"write the spec of that model: sizewell new {first_workload(named[1])} --model {named[1]}"
+    raw = re.sub(r"^https?://github\.com/([^/]+/[^/]+)/blob/", r"https://raw.githubusercontent.com/\1/", address)
+    return f"curl -LO {raw}, and name the file"
+
+
+def _first_of(text: str) -> str:
+    """The workload of `sizewell new` that a text is most likely of, by its words."""
+    for workload, words in (
+        ("transcribe", r"whisper|transcri|speech|\basr\b"),
+        ("notebook", r"jupyter|notebook"),
+        ("finetune", r"fine-?tun|lora|\btrain|\bsft\b|\bdpo\b"),
+        ("image", r"diffus|flux|sdxl|text-to-image"),
+        ("embed", r"embed|rerank|sentence"),
+    ):
+        if re.search(words, text, re.IGNORECASE):
+            return workload
+    return "chat"
 
 
 def quoted(words: str) -> str:
@@ -171,14 +202,14 @@ def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
     from sizewell.sizing.workload.foreign.tools import configured, drafts
 
     tool = tool_of_text(text)
-    if tool in ("command", "dockerfile"):
+    if tool in ("command", "dockerfile", "python"):
         return CALLED[tool], drafts(tool, _with_settings(text) if tool == "command" else text)
     read = configured(documents(text, shown))
     if tool is None:
         if any(isinstance(each, dict) and "kind" in each for each in read):
             raise UsageError(f"import: {shown} is a spec already\n  fix: run: sizewell size {shown}")
         allowed = "; ".join(CALLED.values())
-        way = "describe it yourself: sizewell new chat"
+        way = f"describe it yourself: sizewell new {_first_of(text)}"
         if "values" in Path(shown).stem.lower():
             way = f"render the chart whose values these are: helm template CHART -f {shown} | sizewell import -"
         raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: {way}")
@@ -307,11 +338,19 @@ def _model(draft: Draft, catalog: Catalog) -> str:
             draft.take("model.weights", weights, f"the name {name}")
             return bare
     row = alias("model", name)
-    if row is None and len(same := same_words(name, catalog.models)) == 1:
+    same = same_words(re.sub(_FOUR_BITS, "", name, flags=re.IGNORECASE), catalog.models)
+    if row is None and same and all(_of_one_shape(catalog.models[each], catalog.models[same[0]]) for each in same):
+        if draft.work != "training" and re.search(_FOUR_BITS, name, re.IGNORECASE):
+            draft.take("model.weights", "nf4", f"the name {name}")
         return same[0]
     if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
         draft.take("model.weights", "int4", f"Ollama's tag {name}")
     return row.meant if row is not None and row.why != CLOSED else name
+
+
+def _of_one_shape(one: Architecture, two: Architecture) -> bool:
+    """Whether two rows of the catalog are of one model, under its publisher's several names."""
+    return (one.layers, one.hidden, one.ffn, one.vocab) == (two.layers, two.hidden, two.ffn, two.vocab)
 
 
 def _known_draft(draft: Draft, catalog: Catalog) -> None:
@@ -350,6 +389,8 @@ def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
     from sizewell.sizing.predict.architecture import is_speech_recognizer
 
     facts = catalog.models.get(model)
+    if draft.hears:
+        return "transcribe"
     if facts is None:
         return "chat"
     return "transcribe" if is_speech_recognizer(facts) else _SERVED.get(facts.kind, "chat")

@@ -44,6 +44,20 @@ def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     return [*_model(spec, catalog), *_draft(spec, catalog), *(named or _together(spec, catalog))]
 
 
+def first_workload(name: str) -> str:
+    """The workload of `sizewell new` that a model is served as; chat for one that the catalog does not know.
+
+    >>> first_workload("BAAI/bge-m3"), first_workload("openai/whisper-large-v3"), first_workload("org/own")
+    ('embed', 'transcribe', 'chat')
+    """
+    from sizewell.sizing.catalog import load
+
+    catalog, row = load(), alias("model", name)
+    facts = catalog.models.get(catalog.model_names.get((row.meant if row else name).lower(), ""))
+    family = served_family(facts) if facts else ""
+    return {"speech": "transcribe", "encoder": "embed", "diffusion": "image"}.get(family, "chat")
+
+
 def _near(word: str, known: Iterable[str], alike: float = 0.5) -> str:
     names = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), names, 3, alike)
@@ -81,7 +95,7 @@ def _near_models(name: str, known: Iterable[str]) -> str:
     shares = {
         key: len(wanted & words) / len(wanted | words)
         for key in known
-        if (words := _words(key)) and any(len(word) > 1 and word.isalpha() for word in wanted & words)
+        if (words := _words(key)) and any(len(word) > 1 and word.isalpha() for word in (wanted & words) - _OF_MANY)
     }
     if same := same_words(name, known):
         return f"did you mean {', or '.join(same[:3])}?" if len(same) > 1 else f"write {same[0]}"
@@ -97,12 +111,16 @@ def same_words(name: str, known: Iterable[str]) -> list[str]:
     return [key for key in same if not key.startswith(_OWN_NAMES) or name.lower().startswith(_OWN_NAMES)]
 
 
+_OF_MANY = frozenset({"chat", "instruct", "base", "it", "hf", "mini", "small", "large", "medium", "v", "preview", "vl"})
+
+
 def _as_published(name: str) -> str:
     """A model's name in an API without what that API puts around it: Bedrock's vendor and version, Fireworks' path.
 
     >>> _as_published("us.meta.llama3-3-70b-instruct-v1:0"), _as_published("accounts/fireworks/models/qwen2p5-72b")
     ('llama-3.3-70b-instruct', 'qwen2.5-72b')
     """
+    name = re.sub(r"^(?:https?://(?:www\.)?(?:huggingface\.co|hf\.co)/|hf://|hf:)([\w.-]+/[\w.-]+).*$", r"\1", name)
     name = re.sub(r"-v0:(?=\d+$)", "-v0.", name.lower())
     name = re.sub(r"^accounts/\w+/models/|^(?:(?:us|eu|apac|global)\.)?[a-z]+\.(?=[a-z])|-v?\d+:\d+$", "", name)
     name = re.sub(r"(?<=\d)p(?=\d)", ".", name)

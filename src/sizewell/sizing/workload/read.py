@@ -57,8 +57,8 @@ def _no_file(named: str) -> str:
     """What to do with a model or a command line in the place of a file; "" where it is neither."""
     from sizewell.sizing.aliases import CLOSED, alias
     from sizewell.sizing.catalog import load
-    from sizewell.sizing.predict.architecture import served_family
     from sizewell.sizing.workload.foreign.command import is_known
+    from sizewell.sizing.workload.names import first_workload
 
     path = Path(named)
     if beside := _beside_it(path):
@@ -67,10 +67,9 @@ def _no_file(named: str) -> str:
         return f'it is a command line: run: sizewell import "{named}"' if is_known(named) else ""
     catalog, row = load(), alias("model", named)
     name = row.meant if row else named
-    facts = catalog.models.get(catalog.model_names.get(name.lower(), ""))
-    if facts is None:
+    if name.lower() not in catalog.model_names:
         return ""
-    first = {"speech": "transcribe", "encoder": "embed", "diffusion": "image"}.get(served_family(facts), "chat")
+    first = first_workload(name)
     what = "it is an API, whose weights nobody has; of an open model" if row and row.why == CLOSED else "it is a model"
     return f"{what}: write a first spec: sizewell new {first} --model {name}"
 

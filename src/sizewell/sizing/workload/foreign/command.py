@@ -56,7 +56,19 @@ _SERVERS: Final = (
     Server("Ollama", r"\bollama\s+(?:run|pull|serve)\b", "ollama"),
     Server("LMDeploy", r"\blmdeploy\s+serve\s+api_server\b", "lmdeploy"),
     Server("NIM", r"(?!)", "nvcr.io/nim/"),
+    Server("speaches", r"\bspeaches\b", "speaches"),
+    Server("Whisper", r"\b(?:faster-whisper-server|whisper-ctranslate2|insanely-fast-whisper|whisper-server)\b|"
+           r"\bwhisperx\b|"
+           r"\bwhisper\s+\S+\.(?:mp3|mp4|m4a|wav|flac|ogg)\b", "whisper"),
 )  # fmt: skip
+_HEAR: Final = ("speaches", "Whisper")
+_RECOGNIZER_VARIABLES: Final = ("WHISPER__MODEL", "WHISPER_MODEL", "ASR_MODEL", "WHISPER_MODEL_NAME", "PRELOAD_MODELS",
+                                "MODEL_ID", "MODEL_NAME", "MODEL")  # fmt: skip
+_RECOGNIZERS: Final = (  # of the catalog, by the sizes that other programs' names say
+    (r"distil", "distil-whisper/distil-large-v3"),
+    (r"turbo", "openai/whisper-large-v3-turbo"),
+    (r"large", "openai/whisper-large-v3"),
+)
 KNOWN: Final = ", ".join(server.called for server in _SERVERS)
 _DOCKER: Final = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\b")
 _FLAGS: Final = frozenset(
@@ -273,6 +285,8 @@ def read_commands(draft: Draft, where: str) -> None:
         draft.work = draft.work or "service"
         if server.engine:
             draft.take("engine", server.engine, where if run is not None else "image")
+        elif server.called in _HEAR:
+            draft.leave(server.called, "is no engine of a spec: what it runs is predicted")
         elif server.called != "Ollama":
             draft.leave(server.called, "is no engine of a spec: predicted as vLLM")
         else:
@@ -297,8 +311,27 @@ def read_commands(draft: Draft, where: str) -> None:
     _model_of_environment(draft)
 
 
+def hears(draft: Draft, model: str, where: str) -> None:
+    """A recognizer of speech by the name that its program has for it, as that of the catalog that is nearest."""
+    draft.work, draft.hears = draft.work or "service", True
+    named = next((each for pattern, each in _RECOGNIZERS if re.search(pattern, model.lower())), "")
+    if model and not named:
+        draft.leave(f"model {model}", "is no model of the catalog: the large one is written, which needs more")
+    elif not model:
+        draft.leave("model", "stands nowhere: the large one is written")
+    draft.model = named or "openai/whisper-large-v3"
+    draft.taken.append(("model", where))
+
+
 def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     options = options_of(words)
+    if server.called in _HEAR:
+        variable = next((name for name in _RECOGNIZER_VARIABLES if draft.environment.get(name)), "")
+        stated = _one(options, *_MODEL_OPTIONS, "m") or draft.environment.get(variable, "")
+        hears(draft, stated, where if not variable else f"the variable {variable}")
+        if not re.search(server.line, " ".join(words)) and any("." in word for word in _positional(words)):
+            draft.leave("its recordings", "state how many and how long: batch: {records: 100k, audio_per_record: 5m}")
+        return
     _model(draft, options, where)
     if server.called == "llama.cpp" and not draft.model:
         _model(draft, {"model": options.get("m", [])}, where)
@@ -608,6 +641,8 @@ def _ways() -> Mapping[str, str]:
 
 def _positional(words: list[str]) -> Iterable[str]:
     for word in words:
+        if re.match(r"--?[\w-]+=", word):
+            continue  # an option with its value
         if word.startswith("-"):
             return
         yield word

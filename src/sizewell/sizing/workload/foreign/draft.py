@@ -29,6 +29,7 @@ class Draft:
     said: dict[str, str] = field(default_factory=dict)  # where the file states "accelerators", "infra" and "spot"
     figures: dict[str, Any] = field(default_factory=dict)  # of a model that is described and has no name
     tokenizer: str = ""
+    hears: bool = False  # a recognizer of speech, also where its model stands nowhere
     from_nothing: bool = False  # a training whose weights no checkpoint gives
     values: dict[str, Any] = field(default_factory=dict)
     taken: list[tuple[str, str]] = field(default_factory=list)

@@ -10,9 +10,10 @@ import yaml
 
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.workload.foreign.command import is_known
+from sizewell.sizing.workload.foreign.python import is_script
 from sizewell.sizing.workload.text import BYTES_MAX, SpecLoader, check_bounds
 
-Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings"]
+Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings", "python"]
 CALLED: Final[Mapping[Tool, str]] = {
     "skypilot": "a SkyPilot task",
     "kubernetes": "a Kubernetes manifest",
@@ -21,6 +22,7 @@ CALLED: Final[Mapping[Tool, str]] = {
     "dockerfile": "a Dockerfile",
     "command": "a command line",
     "settings": "a file of a training's settings",
+    "python": "a Python script",
 }
 _SKYPILOT: Final = ("run", "setup", "num_nodes", "file_mounts", "workdir", "envs", "service")
 _SKYPILOT_RESOURCES: Final = ("cloud", "use_spot", "any_of", "ordered", "image_id", "disk_size", "autostop", "infra")
@@ -114,6 +116,8 @@ def tool_of_text(text: str) -> Tool | None:
         return next((tool for each in read if (tool := tool_of(each))), None)
     if re.search(r"(?m)^kind:", text):  # of a spec that is no YAML
         return None
+    if is_script(text):
+        return "python"
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     if re.search(r"(?m)^FROM \S+", text):
         return "dockerfile"

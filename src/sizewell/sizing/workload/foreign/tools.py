@@ -25,6 +25,7 @@ from sizewell.sizing.workload.foreign.command import (
     unpacked,
 )
 from sizewell.sizing.workload.foreign.draft import Draft
+from sizewell.sizing.workload.foreign.python import read_script
 from sizewell.sizing.workload.foreign.recognise import Tool
 
 REPLICAS: Final = "how many are needed follows from the load"
@@ -57,6 +58,7 @@ def drafts(tool: Tool, document: Any) -> list[Draft]:
         "dockerfile": _dockerfile,
         "command": _command,
         "settings": _settings,
+        "python": lambda text: iter([read_script(text)]),
     }
     return list(readers[tool](document))
 
