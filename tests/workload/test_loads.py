@@ -12,6 +12,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.workload.read import parse_spec
 from sizewell.sizing.workload.repair import repaired
+from sizewell.sizing.workload.schedule import hours_meant
 from sizewell.sizing.workload.text import load_mapping
 
 READER = "BAAI/bge-m3"
@@ -181,6 +182,38 @@ def test_capitals_dashes_and_blanks_of_keys_are_named_in_one_message(write) -> N
     named = [*stated, "rps", "input_tokens"]
     assert meant == {write(key): f"did you mean '{key}'?" for key in named if write(key) != key}
     assert all(fault.at for fault in refused.value.faults)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "users: 6\nresources: {accelerators: [T4]}",
+        "team_size: 6 people\nresources: {gpu: 16GB..}",
+        "resources: {accelerators: [T4], seats: 6}",
+    ],
+)
+def test_the_users_of_a_notebook_have_a_machine_each(stated: str) -> None:
+    text = f"name: x\nkind: notebook\n{stated}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    [fault] = refused.value.faults
+    raw = repaired(load_mapping(text, "x.yaml"), fault)
+    assert raw is not None
+    assert raw["resources"]["nodes"] == 6
+    parse_spec(yaml.safe_dump(raw), "x.yaml", catalog=load())
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Monday through Thursday, from 7 am until 8 pm, Europe/London", "Monday-Thursday 07:00-20:00 Europe/London"),
+        ("Mon-Fri, 9-18, Europe/Berlin", "Mon-Fri 09:00-18:00 Europe/Berlin"),
+        ("weekdays between 8 and 17 CET", "Mon-Fri 08:00-17:00 CET"),
+        ("Mon to Fri, 9 am to 6 pm America/New_York", "Mon-Fri 09:00-18:00 America/New_York"),
+    ],
+)
+def test_hours_in_words_are_kept(written: str, meant: str) -> None:
+    assert hours_meant(written) == (meant, "")
 
 
 def test_names_below_a_key_keep_their_capitals() -> None:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Final
 
 from sizewell.sizing.aliases import alias
-from sizewell.sizing.units import UnitError, duration_s, period_s, rate_parts, show_count, show_duration
+from sizewell.sizing.units import UnitError, amount, duration_s, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.load_keys import (
     AUDIO,
@@ -89,6 +89,8 @@ def load_meant(where: str, key: str, value: object, given: object, raw: Mapping[
     readers = {"batch": _batch, "training": _training, "traffic": _traffic}
     if home.endswith(".images"):
         return picture_of(key, value, section, known_of(spec))
+    if spec.get("kind") == "notebook" and where in ("", "resources") and (people := _seats(key, value, where)):
+        return people
     if home not in readers or (key == home and not where):
         return ""
     line = readers[home](section, spec).get(key, "")
@@ -96,6 +98,24 @@ def load_meant(where: str, key: str, value: object, given: object, raw: Mapping[
         return line
     own = _line(line)
     return f"write {home}: {{{own}}}{line.removeprefix(f'write {own}')}"
+
+
+_SEATS: Final = re.compile(
+    r"(?:number_of_|num_|max_)?(?:users?|people|persons|seats|students|developers|researchers|engineers|analysts|"
+    r"scientists|data_scientists|members|participants|team_size|team|notebooks|concurrent_users)"
+)
+
+
+def _seats(key: str, value: object, where: str) -> str:
+    """The machines of so many people, each with a notebook of their own.
+
+    >>> _seats("users", 6, ""), _seats("team_size", "12 people", "resources"), _seats("team", "search", "")
+    ('write resources: {nodes: 6}, a machine for each', 'write nodes: 12, a machine for each', '')
+    """
+    number = number_of(value) or (float(amount(value)[0]) if isinstance(value, str) else 0)
+    if not _SEATS.fullmatch(key) or not number or number != int(number):
+        return ""
+    return f"write {'' if where else 'resources: {'}nodes: {int(number)}{'' if where else '}'}, a machine for each"
 
 
 def _line(fix: str) -> str:

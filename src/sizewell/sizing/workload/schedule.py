@@ -126,7 +126,7 @@ def hours_meant(text: str) -> tuple[str, str]:
     before, _, last = text.strip().rpartition(" ")
     zones = _zones(last)
     called = zones or (last.isupper() and len(last) <= 6)  # a zone, if one that nobody knows
-    written = before.strip() if called else text.strip()
+    written = (before if called else text).strip().rstrip(",")
     asked = []
     if not (hours := _plain(written)):
         alone = _plain(f"Mon-Fri {_afternoon(written)}")
@@ -176,11 +176,15 @@ def _plain(text: str) -> str:
     ('Mon-Fri 09:00-17:00', 'Mon-Fri 09:00-17:00', '', '')
     >>> _plain("Mon to Fri, 9am to 6pm"), _plain("Monday through Friday from 8 to 17"), _plain("Mon-Fri, 9-18")
     ('Mon-Fri 09:00-18:00', 'Monday-Friday 08:00-17:00', 'Mon-Fri 09:00-18:00')
+    >>> _plain("Monday through Thursday, from 7 am until 8 pm"), _plain("weekdays between 8 and 17")
+    ('Monday-Thursday 07:00-20:00', 'Mon-Fri 08:00-17:00')
     >>> _plain("weekdays"), _plain("Sat,Sun")
     ('Mon-Fri 00:00-24:00', 'Sat,Sun 00:00-24:00')
     """
-    text = re.sub(r"([A-Za-z]+) (?:to|through|thru|until) ([A-Za-z]+)", r"\1-\2", text)
-    text = re.sub(r"([A-Za-z]),? (?:from )?(?=\d)", r"\1 ", text)
+    text = re.sub(r"([A-Za-z]+) (?:to|through|thru|until|till) ([A-Za-z]+)", r"\1-\2", text)
+    text = re.sub(r"([A-Za-z]),? (?:(?:from|between|at) )?(?=\d)", r"\1 ", text)
+    text = re.sub(r"(?<=\d) (?=[ap]m\b)", "", text, flags=re.IGNORECASE)
+    text = re.sub(r"(\d(?:[ap]m)?) (?:until|till|through|and) (?=\d)", r"\1-", text, flags=re.IGNORECASE)
     windows = []
     if _DAYS_ALONE.fullmatch(text):
         windows.append(f"{_WORDS.get(text.lower(), text)} 00:00-24:00")
