@@ -581,3 +581,17 @@ def test_a_model_by_the_names_of_a_config() -> None:
     model = {"params": "1.3B", "num_layers": 24, "d_model": 2048, "num_heads": 16, "vocab_size": "50k"}
     made = _trained({"method": "full", "samples": 1000, "sequence_length": 1024}, model=model)
     assert made["model"] == {"params": "1.3B", "layers": 24, "hidden": 2048, "heads": 16, "vocab": "50k"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "accelerators"),
+    [
+        ({"gpu_count": 16, "gpu_model": "H200"}, {"H200": 16}),
+        ({"gpu_type": "A100-80GB", "num_gpus": 4}, {"A100-80GB": 4}),
+        ({"accelerator": "H100", "count": 8, "nodes": 2}, {"H100": 16}),  # of each machine, as beside a type
+        ({"machines": 2, "gpus_per_machine": 8, "accelerator": "H100"}, {"H100": 16}),
+    ],
+)
+def test_a_type_keeps_the_number_beside_it(stated: dict[str, object], accelerators: dict[str, int]) -> None:
+    made = _trained({"method": "lora", "samples": "20k", "sequence_length": 512}, resources=stated)
+    assert made["resources"]["accelerators"] == accelerators

@@ -40,6 +40,9 @@ def _trains(raw: Mapping[str, object]) -> bool:
 _A_MACHINE: Final = re.compile(
     r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)"
 )
+_IN_ALL: Final = re.compile(
+    r"(?:num|n|number_of)_(?:gpus|devices|accelerators|cards)|(?:gpu|device|accelerator|card)_count|count"
+)
 _TYPE: Final = frozenset(
     f"{thing}{of}"
     for thing in ("gpu", "accelerator", "device", "card")
@@ -51,8 +54,11 @@ def _of_each_machine(key: str, given: object) -> str:
     """The accelerators of all machines, of their type and how many of them one machine has."""
     section = given if isinstance(given, Mapping) else {}
     types = [each for each in section if str(each) in _TYPE and isinstance(section[each], str)]
-    numbers = [each for each in section if _A_MACHINE.fullmatch(str(each)) and type(section[each]) is int]
-    nodes = section.get("nodes", 1)
+    counted = {each: str(each) for each in section if type(section[each]) is int}
+    numbers = [each for each, name in counted.items() if _A_MACHINE.fullmatch(name)]
+    nodes = next((section[each] for each in ("nodes", "machines", "num_nodes") if each in section), 1)
+    if not numbers and types != ["gpu"]:  # which is memory, and has a fix of its own
+        numbers, nodes = [each for each, name in counted.items() if _IN_ALL.fullmatch(name)], 1
     if len(types) != 1 or len(numbers) != 1 or type(nodes) is not int or key not in (types[0], numbers[0]):
         return ""
     line = f"accelerators: {{{named(section[types[0]])[1:-1]}: {section[numbers[0]] * nodes}}}"
