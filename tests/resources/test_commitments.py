@@ -129,6 +129,32 @@ def test_a_commitment_of_the_program_pays_for_its_machines() -> None:
     assert all("machines here use 2,920 of 2,920 vCPU-hours and 11,680 of 11,680 GB-hours" in how for how in hows)
 
 
+A2 = {"cloud": "gcp", "region": "us-central1", "machines": "a2-*", "gpus": 1, "vcpus": 12, "memory_gb": 85,
+      "usd_per_gpu_hour": "1.5", "usd_per_vcpu_hour": "0.02", "usd_per_gb_hour": "0.003", **UNTIL}  # fmt: skip
+
+
+def test_accelerators_are_committed_with_the_machine_that_has_them() -> None:
+    # an a2-highgpu-1g has 12 vCPUs, 85 GB and one A100: 1.5 + 12 x 0.02 + 85 x 0.003 an hour
+    assert month({"resource_commitments": [A2]}, vm("a2-highgpu-1g", "a")) == "1456.35"
+    # two of them are beyond it by one, at 3.673385
+    assert month({"resource_commitments": [A2]}, vm("a2-highgpu-1g", "a"), vm("a2-highgpu-1g", "b")) == "4137.92"
+    # an ultra has local SSDs in its price, and stays on demand
+    ultra = vm("a2-ultragpu-1g", "u")
+    assert month({"resource_commitments": [A2]}, ultra) == month({}, ultra)
+
+
+def test_a_commitment_of_the_program_pays_for_attached_accelerators() -> None:
+    bought = [{"type": "ACCELERATOR", "amount": "1", "acceleratorType": "nvidia-tesla-t4"}]
+    held = make("gcp:compute/regionCommitment:RegionCommitment",
+                {"region": "us-central1", "plan": "TWELVE_MONTH", "type": "GENERAL_PURPOSE", "resources": bought})  # fmt: skip
+    own = {"rates": [{"cloud": "gcp", "fee": "commitment.general_purpose.twelve_month.accelerator.nvidia-tesla-t4.hour",
+                      "usd": "0.2"}]}  # fmt: skip
+    box_of = vm("n1-standard-4", "a")
+    inputs = {**box_of.inputs, "guestAccelerators": [{"type": "nvidia-tesla-t4", "count": 1}]}
+    # 146.00 for the commitment, none for the T4, and the machine less 30 % for sustained use
+    assert month(own, held, make(GCE, inputs, "b")) == f"{146 + 97.09:.2f}"
+
+
 def test_hours_of_a_fee_are_committed_as_those_of_a_machine() -> None:
     database = make("aws:rds/instance:Instance", {"engine": "mariadb", "instanceClass": "db.t3.large",
                     "allocatedStorage": 20, "storageType": "gp2", "publiclyAccessible": False})  # fmt: skip
@@ -148,7 +174,7 @@ def test_a_note_says_how_much_of_each_part_is_used() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted({name.partition("-")[0] for name in series()}))
+@pytest.mark.parametrize("name", sorted({name.partition("-")[0] for name, row in series().items() if row.gib_per_vcpu}))
 def test_the_memory_of_a_series_agrees_with_its_prices(name: str) -> None:
     """A vCPU and a gigabyte cost the same in each kind of a series, so that two kinds give the price of the third."""
     known, rows = load(), []
@@ -175,7 +201,7 @@ def test_the_commitments_of_the_page_are_worked_to_the_cent() -> None:
 def test_what_is_imported_is_written_as_it_was_read() -> None:
     own = parse_discounts({
         "commitments": [{**LARGE, "flexible": True, "from": "2026-01-01"}, {**LARGE, "sizes": {"m5.large": 1, "m5.xlarge": 2}}],
-        "resource_commitments": [N2],
+        "resource_commitments": [N2, A2],
     })  # fmt: skip
     assert parse_discounts(yaml.safe_load(as_yaml(own, "here"))) == own
 
@@ -190,6 +216,7 @@ def test_what_is_imported_is_written_as_it_was_read() -> None:
         ("commitments", {**LARGE, "sizes": {"m5.xlarge": 2}}, "commitments[0].sizes: must be a mapping of machine types"),
         ("commitments", {**LARGE, "sizes": {"m5.large": 0}}, "commitments[0].sizes: must be a number from 0.001"),
         ("resource_commitments", {**N2, "vcpus": -1}, "resource_commitments[0].vcpus: must be a number from 0 to"),
+        ("resource_commitments", {**N2, "gpus": 1}, "resource_commitments[0].usd_per_gpu_hour: is missing"),
         ("resource_commitments", {"cloud": "gcp"}, "resource_commitments[0].region: is missing"),
         ("resource_commitments", {**N2, "cpus": 1}, "resource_commitments[0].cpus: unknown key"),
     ],

@@ -164,8 +164,8 @@ def planned(
 
     What was used before and is not after it is paid all the same: a line of the stack that used it.
     """
-    needs = [savings.needed(plan, items) for items in after]
-    held = _shared_out(plan.bought, [savings.needed(plan, items) for items in before], ())
+    needs = [savings.needed(plan, items, catalog) for items in after]
+    held = _shared_out(plan.bought, [savings.needed(plan, items, catalog) for items in before], ())
     given = _shared_out(plan.bought, needs, held)
     was, now = (
         [savings.with_plan(plan, items, amounts, catalog) for items, amounts in zip(lines, grants, strict=True)]

@@ -354,6 +354,15 @@ def copied_inputs(graph: Graph, resource: RecordedResource) -> object:
     return {**source, **resource.inputs}
 
 
+def accelerator_name(kind: str) -> str:
+    """What fees call an accelerator that is attached to a machine.
+
+    >>> accelerator_name("projects/p/zones/us-central1-a/acceleratorTypes/nvidia-tesla-t4")
+    't4'
+    """
+    return str(last_part(kind)).removeprefix("nvidia-").removeprefix("tesla-")
+
+
 def last_part(value: Text) -> Text:
     return value if isinstance(value, Unknown) else value.rsplit("/", 1)[-1]
 

@@ -12,11 +12,12 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.resources import sustained
+from sizewell.resources import gcp_nodes, sustained
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import cloud_of, get, items, number, text
 from sizewell.sizing.catalog.rates import (
     GB_HOURS,
+    GPU_HOURS,
     UNITS,
     USD,
     VCPU_HOURS,
@@ -26,7 +27,7 @@ from sizewell.sizing.catalog.rates import (
     SharedOut,
 )
 from sizewell.sizing.catalog.series import committed_machines, resources
-from sizewell.sizing.money import Interval, LineItem, Priced, Terms
+from sizewell.sizing.money import Asked, Interval, LineItem, Priced, Terms
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
@@ -49,11 +50,14 @@ def of_program(context: Context) -> Iterator[tuple[RecordedResource, ResourceCom
         listed = items(resource.inputs.get("resources"))
         if isinstance(region, Unknown) or isinstance(kind, Unknown) or isinstance(listed, Unknown):
             continue
-        amounts = {"VCPU": _NOTHING, "MEMORY": _NOTHING}
+        amounts = {"VCPU": _NOTHING, "MEMORY": _NOTHING, "ACCELERATOR": _NOTHING}
+        attached = ""
         for each in listed:
             named, many = text(get(each, "type")), number(get(each, "amount"))
             if named in amounts and isinstance(many, Decimal):
                 amounts[named] += many
+            if isinstance(accelerator := text(get(each, "acceleratorType")), str) and accelerator:
+                attached = f"n1.gpu.{gcp_nodes.accelerator_name(accelerator)}.hour"
         if machines := committed_machines(kind):
             yield (
                 resource,
@@ -65,6 +69,8 @@ def of_program(context: Context) -> Iterator[tuple[RecordedResource, ResourceCom
                     memory_gb=amounts["MEMORY"] / 1024,
                     usd_per_vcpu_hour=_NOTHING,
                     usd_per_gb_hour=_NOTHING,
+                    gpus=amounts["ACCELERATOR"],
+                    gpu_fee=attached,
                     until=date.max,
                     name=resource.name,
                 ),
@@ -84,10 +90,14 @@ def with_program(context: Context, lines: list[LineItem]) -> list[LineItem]:
     return lines
 
 
-def uses(plan: SharedOut, line: LineItem) -> dict[str, Decimal] | None:
+def uses(plan: SharedOut, line: LineItem, catalog: Catalog) -> dict[str, Decimal] | None:
     """What an hour of a line's machine takes of a plan; None where it does not cover the line."""
     asked, price = line.asked, line.price
-    if asked is None or not line.is_on_demand or not isinstance(price, Priced) or price.terms in _COMMITTED:
+    if asked is None or not isinstance(price, Priced) or price.terms in _COMMITTED:
+        return None
+    if isinstance(plan, ResourceCommitment) and plan.gpu_fee and asked.fee == plan.gpu_fee:
+        return {GPU_HOURS: Decimal(1)} if (asked.cloud, asked.region) == (plan.cloud, plan.region) else None
+    if not line.is_on_demand:
         return None
     if isinstance(plan, SavingsPlan):
         percent = plan.percent(asked.cloud, asked.machine, asked.region)
@@ -95,15 +105,26 @@ def uses(plan: SharedOut, line: LineItem) -> dict[str, Decimal] | None:
     if isinstance(plan, Commitment):
         units = plan.units(asked)
         return None if units is None else {UNITS: units}
-    has = resources(asked.machine) if plan.is_to(asked) else None
-    return None if has is None else {VCPU_HOURS: has.vcpus, GB_HOURS: has.memory_gb}
+    return _parts_of(plan, asked, catalog) if plan.is_to(asked) else None
 
 
-def needed(plan: SharedOut, lines: Iterable[LineItem]) -> dict[str, Decimal]:
+def _parts_of(plan: ResourceCommitment, asked: Asked, catalog: Catalog) -> dict[str, Decimal] | None:
+    """The vCPUs, memory and accelerators in an hour of a machine; None where its price has more, such as local SSDs."""
+    shape = catalog.shapes_by_type.get((asked.cloud, asked.machine))
+    if shape is None or not shape.accelerators:
+        has = resources(asked.machine)
+        return None if has is None else {VCPU_HOURS: has.vcpus, GB_HOURS: has.memory_gb}
+    if not plan.gpus or shape.local_nvme_bytes or shape.vcpus is None or shape.memory_bytes is None:
+        return None
+    gigabytes = Decimal(shape.memory_bytes) / 1024**3
+    return {VCPU_HOURS: Decimal(shape.vcpus), GB_HOURS: gigabytes, GPU_HOURS: Decimal(shape.accelerators)}
+
+
+def needed(plan: SharedOut, lines: Iterable[LineItem], catalog: Catalog) -> dict[str, Decimal]:
     """What the lines could use of a plan in a month."""
     sums: dict[str, Decimal] = {}
     for line in lines:
-        for name, each in (uses(plan, line) or {}).items():
+        for name, each in (uses(plan, line, catalog) or {}).items():
             sums[name] = sums.get(name, _NOTHING) + line.quantity.expected * each
     return sums
 
@@ -130,7 +151,7 @@ def with_plan(
     ceiling, the price on demand stands, which is never too little.
     """
     lines, rest = list(lines), dict(left)
-    each = {place: per for place, line in enumerate(lines) if (per := uses(plan, line)) is not None}
+    each = {place: per for place, line in enumerate(lines) if (per := uses(plan, line, catalog)) is not None}
     made: dict[int, list[LineItem]] = {}
     for place in sorted(each, key=lambda place: _order(plan, lines[place], each[place])):
         line, per = lines[place], each[place]
@@ -158,9 +179,9 @@ def _with_parts(
     catalog: Catalog,
 ) -> Interval:
     """Adds lines of machines of which the commitment has the vCPUs left, or the memory; the hours beyond these."""
-    left = [name for name, many in per.items() if many and rest[name] > 0]
+    left = [name for name, many in per.items() if many and rest[name] > _LEAST_HOURS]
     price = line.price
-    units = _unit_prices(line, per, catalog) if len(per) > 1 and len(left) == 1 and isinstance(price, Priced) else None
+    units = _unit_prices(line, per, catalog) if len(per) == len(_PARTS) and len(left) == 1 else None
     if units is None or not isinstance(price, Priced):
         return beyond
     (name,) = left
@@ -205,7 +226,7 @@ def _at_plan(plan: SharedOut, line: LineItem, per: Amounts, quantity: Interval) 
     price = _paid(plan, before, sum((many * plan.usd_of[name] for name, many in per.items()), _NOTHING))
     how = f"{price.amount.normalize():f}/h in the {plan.kind}, {before.amount.normalize():f}/h on demand"
     if isinstance(plan, ResourceCommitment) and plan.name:
-        how = f"in {plan.title}, which bills its vCPUs and memory"
+        how = f"in {plan.title}, which bills what it is to"
     return replace(line, quantity=quantity, price=price, how=how)
 
 

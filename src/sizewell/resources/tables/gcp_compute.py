@@ -155,7 +155,7 @@ def _attached(
         return context.unpriced(resource, "attached accelerators", "known only after deployment")
     if hours is None:
         return context.unpriced(resource, "attached accelerators", size.unbounded())
-    short = str(gcp_nodes.last_part(kind)).removeprefix("nvidia-").removeprefix("tesla-")
+    short = gcp_nodes.accelerator_name(kind)
     unit = "spot_hour" if machine.market == "spot" else "hour"
     return context.fee(
         resource,

@@ -445,7 +445,8 @@ def as_yaml(rates: Discounts, origin: str) -> str:
     if rates.resource_commitments:
         lines.append("resource_commitments:")
     for each in rates.resource_commitments:
-        amounts = (f"{key}: {getattr(each, key):f}" for key in _OF_RESOURCES)
+        keys = (*_OF_RESOURCES, *(("gpus", "usd_per_gpu_hour") if each.gpus else ()))
+        amounts = (f"{key}: {getattr(each, key):f}" for key in keys)
         pairs = (f"cloud: {_quoted(each.cloud)}", f"region: {_quoted(each.region)}",
                  f"machines: {json.dumps(list(each.machines))}", *amounts, *_terms_of(each))  # fmt: skip
         lines.append(f"  - {{{', '.join(pairs)}}}")

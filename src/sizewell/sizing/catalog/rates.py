@@ -24,6 +24,7 @@ USD: Final = "USD"  # what is bought, as a preview names it
 UNITS: Final = "units"
 VCPU_HOURS: Final = "vCPU-hours"
 GB_HOURS: Final = "GB-hours"
+GPU_HOURS: Final = "GPU-hours"
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
 PERCENT: Final = "percent"  # the unit of a fee that is a share of a machine's price
 
@@ -200,8 +201,11 @@ class ResourceCommitment:
     usd_per_vcpu_hour: Decimal
     usd_per_gb_hour: Decimal
     until: date
+    gpus: Decimal = Decimal(0)
+    usd_per_gpu_hour: Decimal = Decimal(0)
     since: date = date.min
     name: str = ""  # of a program's own, which bills what it is to itself
+    gpu_fee: str = ""  # of accelerators that are attached to its machines and billed beside them
 
     def is_to(self, asked: Asked) -> bool:
         """Whether it is to the series of a machine."""
@@ -213,17 +217,23 @@ class ResourceCommitment:
     @property
     def bought(self) -> dict[str, Decimal]:
         """What is paid for in a month, used or not."""
-        return {VCPU_HOURS: self.vcpus * HOURS_PER_MONTH, GB_HOURS: self.memory_gb * HOURS_PER_MONTH}
+        amounts = {VCPU_HOURS: self.vcpus, GB_HOURS: self.memory_gb} | ({GPU_HOURS: self.gpus} if self.gpus else {})
+        return {name: amount * HOURS_PER_MONTH for name, amount in amounts.items()}
 
     @property
     def usd_of(self) -> dict[str, Decimal]:
         """US dollars of an hour of each."""
-        return {VCPU_HOURS: self.usd_per_vcpu_hour, GB_HOURS: self.usd_per_gb_hour}
+        return {
+            VCPU_HOURS: self.usd_per_vcpu_hour,
+            GB_HOURS: self.usd_per_gb_hour,
+            GPU_HOURS: self.usd_per_gpu_hour,
+        }
 
     @property
     def shown(self) -> str:
         """Which commitment it is, in words."""
-        sizes = f"{self.vcpus.normalize():f} vCPUs and {self.memory_gb.normalize():f} GB"
+        gpus = f"{self.gpus.normalize():f} GPUs, " if self.gpus else ""
+        sizes = f"{gpus}{self.vcpus.normalize():f} vCPUs and {self.memory_gb.normalize():f} GB"
         return f"{sizes} of {', '.join(self.machines)} in {self.region}"
 
     @property
@@ -571,16 +581,19 @@ def _resource_commitment(path: str, entry: object, faults: list[Fault]) -> Resou
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
         return None
     before = len(faults)
-    faults.extend(unknown_key(path, str(key), (*needed, "from")) for key in entry if key not in (*needed, "from"))
+    allowed = (*needed, "from", "gpus", "usd_per_gpu_hour")
+    faults.extend(unknown_key(path, str(key), allowed) for key in entry if key not in allowed)
+    asked = (*needed, *(("usd_per_gpu_hour",) if "gpus" in entry else ()))
     faults.extend(
-        Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in needed if key not in entry
+        Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in asked if key not in entry
     )
     most = Decimal(10_000_000)
-    numbers = {key: _bounded(f"{path}.{key}", entry.get(key), Decimal(0), most, faults) for key in needed[3:7]}
+    amounts = (*needed[3:7], "gpus", "usd_per_gpu_hour")
+    numbers = {key: _bounded(f"{path}.{key}", entry.get(key), Decimal(0), most, faults) for key in amounts}
     since, until = _term(path, entry, faults)
     machines = entry.get("machines")
     patterns = tuple(str(each) for each in machines) if isinstance(machines, list) else (str(machines),)
-    if len(faults) > before or None in numbers.values():
+    if len(faults) > before:
         return None
     return ResourceCommitment(
         cloud=str(entry["cloud"]),
@@ -592,6 +605,8 @@ def _resource_commitment(path: str, entry: object, faults: list[Fault]) -> Resou
         memory_gb=numbers["memory_gb"] or Decimal(0),
         usd_per_vcpu_hour=numbers["usd_per_vcpu_hour"] or Decimal(0),
         usd_per_gb_hour=numbers["usd_per_gb_hour"] or Decimal(0),
+        gpus=numbers["gpus"] or Decimal(0),
+        usd_per_gpu_hour=numbers["usd_per_gpu_hour"] or Decimal(0),
     )
 
 

@@ -23,7 +23,7 @@ class Series:
     """A row of series.csv: a kind of machines of Google Cloud, whose memory goes with the vCPUs."""
 
     begins: str  # how a machine type does, the number of vCPUs after it
-    gib_per_vcpu: Decimal
+    gib_per_vcpu: Decimal  # 0 where the vCPUs do not say it
     commitment: str  # the type of a resource-based commitment to it
     source: str
 
@@ -50,7 +50,8 @@ def resources(machine_type: str) -> Resources | None:
     Decimal('10')
     """
     begins, _, many = machine_type.rpartition("-")
-    if (row := series().get(begins)) is not None and many.isdigit() and int(many) <= _LARGEST:
+    row = series().get(begins)
+    if row is not None and row.gib_per_vcpu and many.isdigit() and int(many) <= _LARGEST:
         return Resources(Decimal(many), int(many) * row.gib_per_vcpu)
     custom = re.fullmatch(r"(?:([a-z]\w*)-)?custom-(\d+)-(\d+)(?:-ext)?", machine_type)
     if custom is not None and commitment_type(f"{custom[1] or 'n1'}-standard-{custom[2]}"):
@@ -61,7 +62,7 @@ def resources(machine_type: str) -> Resources | None:
 def commitment_type(machine_type: str) -> str:
     """The type of a resource-based commitment that covers a machine type; "" for none that is known.
 
-    >>> commitment_type("n1-standard-8"), commitment_type("c2d-highcpu-4"), commitment_type("g2-standard-4")
+    >>> commitment_type("n1-standard-8"), commitment_type("c2d-highcpu-4"), commitment_type("m3-megamem-64")
     ('GENERAL_PURPOSE', 'COMPUTE_OPTIMIZED_C2D', '')
     """
     row = series().get(machine_type.rpartition("-")[0])
