@@ -86,7 +86,7 @@ UNPRICED: list[tuple[str, dict[str, Any], str]] = [
         (f"azure-native:sql:{kind}", {"sku": {"name": "GP_Gen5_2"}}, "no price rule for this type")
         for kind in ("ElasticPool", "ManagedInstance")
     ),
-    ("azure:mssql/database:Database", {"skuName": "GP_Gen5_2"}, "no price rule for this type"),
+    ("azure:mssql/managedInstance:ManagedInstance", {"skuName": "GP_Gen5"}, "no price rule for this type"),
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import ast
 import importlib
 import json
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +16,11 @@ import pytest
 
 import sizewell.resources
 from sizewell import csvtables
-from sizewell.resources import spellings
+from sizewell.resources import Plan, RecordedResource, price, spellings
 from sizewell.resources.tables import PRICERS, gaps, meters
 from sizewell.resources.tables.meters import FreeInputs
+from sizewell.sizing.catalog import load
+from sizewell.sizing.money import HOURS_PER_MONTH
 
 ROOM = Path(sizewell.resources.__file__).parent
 PACKAGES = {"aws": "pulumi_aws", "gcp": "pulumi_gcp", "azure-native": "pulumi_azure_native"}
@@ -94,3 +97,58 @@ def test_every_priced_type_of_another_spelling_is_looked_through() -> None:
     known = {kind for kind, row in ROWS.items() if row.token in PRICERS}
     without = {"aws-native:fsx:FileSystem", "gcp:cloudrun/service:Service", "gcp:tpu/node:Node"}  # of no other provider
     assert known - without == set(SPELLED)
+
+
+WEB = {  # everyday types of the other providers: what they state here
+    "aws-native:apigateway:RestApi": {},
+    "aws-native:appsync:GraphQLApi": {},
+    "aws-native:certificatemanager:Certificate": {"domainName": "x.com"},
+    "aws-native:cloudfront:Distribution": {"distributionConfig": {"enabled": True}},
+    "aws-native:cognito:UserPool": {},
+    "aws-native:dynamodb:Table": {"billingMode": "PAY_PER_REQUEST"},
+    "aws-native:ecr:Repository": {},
+    "aws-native:events:Rule": {"scheduleExpression": "rate(1 hour)"},
+    "aws-native:kinesisfirehose:DeliveryStream": {},
+    "aws-native:kms:Key": {},
+    "aws-native:pipes:Pipe": {},
+    "aws-native:route53:HostedZone": {"name": "x.com"},
+    "aws-native:scheduler:Schedule": {"scheduleExpression": "rate(1 hour)"},
+    "aws-native:secretsmanager:Secret": {},
+    "aws-native:ssm:Parameter": {"type": "String", "value": "v"},
+    "aws-native:stepfunctions:StateMachine": {},
+    "azure:appinsights/insights:Insights": {"applicationType": "web"},
+    "azure:appservice/staticWebApp:StaticWebApp": {"skuTier": "Free", "skuSize": "Free"},
+    "azure:dns/zone:Zone": {"name": "x.com"},
+    "azure:keyvault/keyVault:KeyVault": {"skuName": "standard"},
+    "azure:mssql/database:Database": {"skuName": "S1"},
+    "azure:operationalinsights/analyticsWorkspace:AnalyticsWorkspace": {"sku": "PerGB2018"},
+    "azure:storage/account:Account": {"accountTier": "Standard", "accountReplicationType": "LRS"},
+}
+
+
+@pytest.mark.parametrize("kind", WEB)
+def test_an_everyday_type_of_another_provider_has_the_price_rule_of_its_twin(kind: str) -> None:
+    made = RecordedResource(
+        urn=f"urn:pulumi:dev::p::{kind}::r", type=kind, name="r", inputs={"location": "eastus", **WEB[kind]}
+    )
+    config = {"aws:region": "us-east-1", "aws-native:region": "us-east-1", "azure:location": "eastus"}
+    pricing = price(Plan(project="p", stack="dev", resources=(made,), config=config), load(), on=date(2026, 11, 27))
+    assert pricing.unknown == ()
+    assert pricing.unpriced == ()
+
+
+def test_what_a_spelling_states_in_its_own_way_is_billed() -> None:
+    table = {
+        "billingMode": "PROVISIONED", "provisionedThroughput": {"readCapacityUnits": 5, "writeCapacityUnits": 7},
+    }  # fmt: skip
+    registry = {"location": "eastus", "sku": "Premium", "georeplications": [{"location": "westus"}]}
+    resources = tuple(
+        RecordedResource(urn=f"urn:pulumi:dev::p::{kind}::r", type=kind, name="r", inputs=inputs)
+        for kind, inputs in (
+            ("aws-native:dynamodb:Table", table),
+            ("azure:containerservice/registry:Registry", registry),
+        )
+    )
+    plan = Plan(project="p", stack="dev", resources=resources, config={"aws-native:region": "us-east-1"})
+    quantities = [line.quantity.expected for line in price(plan, load(), on=date(2026, 11, 27)).items]
+    assert {5 * HOURS_PER_MONTH, 7 * HOURS_PER_MONTH, 2 * HOURS_PER_MONTH} <= set(quantities)

@@ -222,6 +222,7 @@ class Graph:
 
 _WITHIN: Final = {  # type without a place of its own -> the input that names what it is a part of, and its type
     "azure-native:containerservice:AgentPool": ("resourceName", "azure-native:containerservice:ManagedCluster"),
+    "azure-native:sql:Database": ("serverId", "azure:mssql/server:Server"),
 }
 
 

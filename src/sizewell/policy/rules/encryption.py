@@ -416,7 +416,7 @@ def vault_network(thing: Thing, _: Parameters) -> Verdict:
     properties = thing.inputs.get("properties")
     access, default = get(properties, "publicNetworkAccess"), get(properties, "networkAcls", "defaultAction")
     closed = either(
-        UNKNOWN if access is UNKNOWN else str(access).lower() == "disabled",
+        UNKNOWN if access is UNKNOWN else str(access).lower() in {"disabled", "false"},
         UNKNOWN if default is UNKNOWN else default == "Deny",
     )
     return require(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from sizewell.resources.context import Context, Free, Outcome, Pricer
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import get, items, number, text
 
@@ -23,6 +24,15 @@ def _account(resource: RecordedResource, context: Context) -> Outcome:
     premium = sku.startswith("Premium")
     key = f"blob.{'premium' if premium else tier.lower()}_{copies}"
     return stored(resource, context, key=key, what=f"object storage, {key}")
+
+
+def _classic_account(resource: RecordedResource, context: Context) -> Outcome:
+    """The same by the other provider, which states tier and redundancy apart."""
+    inputs = resource.inputs
+    tier, copies = text(inputs.get("accountTier")), text(inputs.get("accountReplicationType"))
+    sku = UNKNOWN if isinstance(tier, Unknown) or isinstance(copies, Unknown) else f"{tier}_{copies}"
+    stated = {"kind": inputs.get("accountKind"), "sku": {"name": sku}, "accessTier": inputs.get("accessTier")}
+    return _account(replace(resource, inputs=stated), context)
 
 
 def _nat(resource: RecordedResource, context: Context) -> Outcome:
@@ -79,7 +89,11 @@ def _registry(resource: RecordedResource, context: Context) -> Outcome:
     sku = text(get(resource.inputs, "sku", "name"), "Basic")
     if isinstance(sku, Unknown):
         return (context.unpriced(resource, "container registry", "the tier is known only after deployment"),)
-    return (context.standing(resource, what=f"container registry, {sku}", key=f"acr.{sku.lower()}"),)
+    copies = items(resource.inputs.get("georeplications"))  # of the other provider: each is billed as a registry
+    if isinstance(copies, Unknown):
+        return (context.unpriced(resource, "container registry", "its replications are known only after deployment"),)
+    many = 1 + len(copies)
+    return (context.standing(resource, what=f"container registry, {sku}", key=f"acr.{sku.lower()}", count=many),)
 
 
 def _vault(resource: RecordedResource, context: Context) -> Outcome:
@@ -113,6 +127,7 @@ _PLAIN_BITS: Final = 2048  # of an RSA key at the lower price
 _RULES_TOGETHER: Final = 5  # rules of a balancer that one price covers
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:storage:StorageAccount": _account,
+    "azure:storage/account:Account": _classic_account,
     "azure-native:network:NatGateway": _nat,
     "azure-native:network:PublicIPAddress": _address,
     "azure-native:network:LoadBalancer": _balancer,

@@ -340,7 +340,8 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
     if inputs.get("secondaryType") is not None:
         return (context.unpriced(resource, "database", "a replica of another has no price here"),)
     name, cores = text(get(inputs, "sku", "name")), number(get(inputs, "sku", "capacity"))
-    size = number(inputs.get("maxSizeBytes"))
+    gigabytes = number(inputs.get("maxSizeGb"))  # as the other provider states it
+    size = gigabytes * 2**30 if isinstance(gigabytes, Decimal) else number(inputs.get("maxSizeBytes", gigabytes))
     if any(isinstance(each, Unknown) for each in (pool, name, size, licence)):
         return (context.unpriced(resource, "database", f"its pool, size or licence: {_NOT_YET}"),)
     if isinstance(name, Unknown) or isinstance(size, Unknown) or not name:
