@@ -13,7 +13,7 @@ MUTATING := .venv-mutation
 TRAINING_STAMP := $(TRAINING)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup checkov training demo quick test scan frameworks engine soak check format bench mutation sdk generate docs release clean
+.PHONY: help setup checkov training demo quick test scan frameworks engine soak check format bench mutation sdk breaking generate docs release clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ soak: setup checkov training ## the long runs
 
 sdk: setup ## the contract with Pulumi's SDK against its three newest releases, each in an environment of its own
 	@$(BIN)/python tools/sdk_releases.py
+
+breaking: setup ## what the last release has and the working tree has no more: public Python names, arguments, schemas
+	@$(BIN)/python tools/breaking.py $(SINCE)
 
 check: setup ## format, lint, types, import direction, generated files, words of the glossary, the documentation site and its links
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
