@@ -910,7 +910,13 @@ def test_the_arguments_that_the_cases_change_are_right(what):
         ("aws pool", {"writer": {"bucket": "team.runs", "key_alias": "alias/team/runs"}}),
         ("aws pool", {"image": "resolve:ssm:/aws/service/x/x86_64/latest"}),
         *(
-            ("aws pool", {"image": f"resolve:ssm:/aws/service/canonical/ubuntu/{which}/stable/current/amd64/hvm/x"})
+            (
+                "aws pool",
+                {
+                    "image": f"resolve:ssm:/aws/service/canonical/ubuntu/{which}/stable/current/amd64/hvm/x",
+                    "start_script": "/opt/install-driver.sh",
+                },
+            )
             for which in ("server/24.04", "pro-server/20.04")
         ),
         ("aws store", {"bucket": "team-x-s3-runs"}),

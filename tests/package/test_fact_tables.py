@@ -43,10 +43,11 @@ from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Billed
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
-from sizewell.resources.unfit.machines import Attached, FirstGeneration, ImageKind
+from sizewell.resources.unfit.machines import Attached, FirstGeneration
 from sizewell.resources.unfit.names import NameForm
 from sizewell.resources.unfit.services import Registries, Units
 from sizewell.sizing.aliases import Alias
+from sizewell.sizing.catalog.images import ImageKind
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
@@ -88,7 +89,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/unkept.csv": (Unkept, ("type",)),
     "resources/data/first_generation.csv": (FirstGeneration, ("image",)),
-    "resources/data/image_kinds.csv": (ImageKind, ("cloud", "image")),
+    "sizing/data/image_kinds.csv": (ImageKind, ("cloud", "image")),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/data/name_forms.csv": (NameForm, ("type", "system")),
     "resources/data/provisioned_units.csv": (Units, ("model",)),

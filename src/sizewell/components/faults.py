@@ -14,6 +14,7 @@ from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_OUTPUT = re.compile(r"<pulumi\.output\.Output object at 0x[0-9a-f]+>")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
@@ -37,7 +38,8 @@ class Faults:
         return faults
 
     def add(self, path: str, message: str, *, fix: str = "") -> None:
-        self.found.append(Fault(path=path, message=message, fix=fix))
+        said = _OUTPUT.sub("an output, whose value a check before the update does not have", message)
+        self.found.append(Fault(path=path, message=said, fix=fix))
 
     def must(self, holds: bool, path: str, message: str, *, fix: str = "") -> bool:
         if not holds:

@@ -1,7 +1,9 @@
 """Network, plain machines and checkpoint store: what they make."""
 
 import base64
+import re
 
+import pulumi
 import pytest
 from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, only, record, refusals
 
@@ -181,3 +183,53 @@ def test_the_first_card_of_a_b300_carries_no_efa():
 
 def test_a_network_may_have_the_range_of_carriers():
     record(lambda: Network("net", {**NETWORK, "cidr": "100.64.0.0/16"}))
+
+
+PARAMETER = "resolve:ssm:/aws/service/"
+AL2023 = f"{PARAMETER}ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
+
+
+@pytest.mark.parametrize(
+    ("machine", "image", "refused"),
+    [
+        ("g6.xlarge", AL2023, True),
+        ("g6.xlarge", f"{PARAMETER}canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id", True),
+        ("g6.xlarge", f"{PARAMETER}ecs/optimized-ami/amazon-linux-2023/recommended/image_id", True),
+        (
+            "g6.xlarge",
+            f"{PARAMETER}eks/optimized-ami/1.35/amazon-linux-2023/x86_64/standard/recommended/image_id",
+            True,
+        ),
+        ("inf2.xlarge", f"{PARAMETER}deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id", True),
+        ("g6.xlarge", f"{PARAMETER}deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id", False),
+        ("inf2.xlarge", f"{PARAMETER}neuron/dlami/base/amazon-linux-2023/latest/image_id", False),
+        ("g6.xlarge", "ami-0123456789abcdef0", False),  # whose name nobody knows
+        ("g6.xlarge", "resolve:ssm:/acme/images/gpu", False),
+    ],
+)
+def test_an_image_that_is_known_to_have_no_driver_is_refused_with_one_that_has(machine, image, refused):
+    """It was accepted, and offered as the way out of an ended one: machines that are billed and nothing can use."""
+    args = {**SPOT, "instance_type": machine, "image": image}
+    args.pop("fallback_types")
+    args.pop("start_script", None)
+    if not refused:
+        assert record(lambda: GpuNodeGroup("work", args))
+        return
+    ((path, said),) = refusals(GpuNodeGroup, args)
+    assert (path, "has no driver for the" in said) == ("image", True)
+    (way_out,) = re.findall(r"resolve:ssm:\S+(?=, or install the driver by start_script)", said)
+    assert record(lambda: GpuNodeGroup("work", {**args, "image": way_out}))
+    assert record(lambda: GpuNodeGroup("work", {**args, "start_script": "dnf install -y nvidia-driver"}))
+
+
+def test_the_way_out_of_an_ended_image_has_the_driver():
+    ended = f"{PARAMETER}ami-amazon-linux-latest/amzn2-ami-kernel-5.10-hvm-x86_64-gp2"
+    (said, *_) = [text for path, text in refusals(GpuNodeGroup, {**SPOT, "image": ended}) if path == "image"]
+    assert "base-oss-nvidia-driver-gpu-al2023" in said
+
+
+def test_an_output_in_place_of_a_value_is_called_one():
+    args = {**SPOT, "vpc_cidr": pulumi.Output.from_input("10.0.0.0/16")}
+    (said,) = [text for path, text in refusals(GpuNodeGroup, args) if path == "vpc_cidr"]
+    assert "got an output, whose value a check before the update does not have" in said
+    assert "0x" not in said

@@ -25,6 +25,7 @@ from sizewell.components.machines import find_family, find_shape, undriven_plain
 from sizewell.components.places import Reference, check_known, check_references, check_zone, regions
 from sizewell.sizing.billing import standing
 from sizewell.sizing.catalog.compatibility import cuda_for
+from sizewell.sizing.catalog.images import DRIVERS, image_kind
 from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.catalog.systems import system_of, title
@@ -422,10 +423,16 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
     )
     row = system_of(str(image), load())
     if row is not None and row.gone:
-        fix = "take an image of Amazon Linux 2023 or Ubuntu 24.04"
+        image_of = instances.image_for(shape) if shape is not None and shape.runtime in DRIVERS else ""
+        fix = f"take {image_of or 'an image of Amazon Linux 2023 or Ubuntu 24.04'}"
         faults.add("image", f"is {title(row)}, whose support ended on {row.supported_until}: {image}", fix=fix)
     if shape is None:
         return
+    kind = image_kind("aws", str(image))
+    if kind is not None and kind.lacks(shape.runtime) and not args.get("start_script"):
+        message = f"has no driver for the {shape.accelerator} of {shape.instance_type}: {image}"
+        own = instances.image_for(shape)
+        faults.add("image", message, fix=f"take {own}, or install the driver by start_script")
     processors = {"arm64": "arm64|aarch64", "x86_64": "x86_64|amd64"}
     other = next(words for kind, words in processors.items() if kind != shape.architecture)
     found = re.search(other, str(image))

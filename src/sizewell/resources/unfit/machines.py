@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.resources.ages import images_in
@@ -19,6 +19,7 @@ from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, flag, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.compatibility import cuda_for
+from sizewell.sizing.catalog.images import DRIVERS, ImageKind, image_kind
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.records import Accelerator, Shape
@@ -36,19 +37,6 @@ IMAGES: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImageKind:
-    """A row of image_kinds.csv: for which processor an image is, and whose accelerators it has a driver for."""
-
-    cloud: str
-    image: str  # a regular expression for the whole name, or for the parameter that leads to it
-    architecture: Literal["", "x86_64", "arm64"] = ""  # "" for either, or where the name does not say
-    drives: tuple[str, ...] = ()  # runtimes of accelerators
-    may_drive: tuple[str, ...] = ()  # those of which nobody wrote down whether it does
-    takes_drivers: bool = True  # whether somebody can install what it lacks
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FirstGeneration:
     """A row of first_generation.csv: images of Azure that boot machines of generation 1."""
 
@@ -59,9 +47,7 @@ class FirstGeneration:
 
 DATA: Final = Path(__file__).parents[1] / "data"
 _FIRST: Final = csvtables.read(FirstGeneration, DATA / "first_generation.csv")
-_KINDS: Final = csvtables.read(ImageKind, DATA / "image_kinds.csv")
-_DRIVERS: Final = {"cuda": "NVIDIA", "neuron": "Neuron"}
-INSTALLS_DRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
+INSTALLSDRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
@@ -75,7 +61,7 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     named = resource.inputs.get(IMAGES[type_])
     if isinstance(named, Unknown):
         named = _looked_up(graph, resource, IMAGES[type_])
-    kind = _kind(cloud_of(type_), named) if isinstance(named, str) else None
+    kind = image_kind(cloud_of(type_), named) if isinstance(named, str) else None
     if kind is None:
         return
     if type_ != GROUP:
@@ -100,10 +86,6 @@ def _looked_up(graph: Graph, resource: RecordedResource, key: str) -> str | None
     return next(iter(named)) if len(named) == 1 == len(calls) else None
 
 
-def _kind(cloud: str, named: str) -> ImageKind | None:
-    return next((each for each in _KINDS if each.cloud == cloud and re.fullmatch(each.image, named)), None)
-
-
 def _installs(graph: Graph) -> bool:
     """Whether a program has a chart that brings drivers, or one that is not known yet."""
     charts = [
@@ -112,7 +94,7 @@ def _installs(graph: Graph) -> bool:
             "kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart", "kubernetes:helm.sh/v4:Chart"
         )
     ]
-    return any(not isinstance(chart, str) or chart.rpartition("/")[2] in INSTALLS_DRIVERS for chart in charts)
+    return any(not isinstance(chart, str) or chart.rpartition("/")[2] in INSTALLSDRIVERS for chart in charts)
 
 
 def _driven(
@@ -131,8 +113,8 @@ def _driven(
     device = catalog.accelerators.get(shape.accelerator or "")
     if device is None or device.runtime in (*image.drives, *image.may_drive):
         return
-    needed = _DRIVERS.get(device.runtime)
-    if has := " and ".join(_DRIVERS[runtime] for runtime in image.drives):
+    needed = DRIVERS.get(device.runtime)
+    if has := " and ".join(DRIVERS[runtime] for runtime in image.drives):
         needs = f"take the image for {needed}" if needed else "take an image of your own with its driver"
         yield f"{named} has the driver of {has}, which does not drive the {device.name} of {machine}", needs
     elif not image.takes_drivers:
@@ -165,7 +147,7 @@ def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str
         pools = () if isinstance(listed, Unknown) else listed
     for pool in pools:
         image = get(pool, image_key)
-        kind = _kind(cloud_of(type_), image) if isinstance(image, str) else None
+        kind = image_kind(cloud_of(type_), image) if isinstance(image, str) else None
         if kind is not None:
             yield from _driven(f"{image_key} {image}", kind, get(pool, machine_key), catalog, installed=True)
         driver = get(pool, "gpuProfile", "driverType")
@@ -203,7 +185,7 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     at, brings = PLAIN[type_]
     if any(get(resource.inputs, *path) is not None for path in brings) or graph.of(*EXTENSIONS):
         return
-    named = [(each, kind) for each in machine_images(resource.inputs) if (kind := _kind(cloud_of(type_), each))]
+    named = [(each, kind) for each in machine_images(resource.inputs) if (kind := image_kind(cloud_of(type_), each))]
     if len(named) != 1:
         return
     (image, kind), machine = named[0], get(resource.inputs, *at)
