@@ -43,3 +43,19 @@ def test_unsloth_takes_the_context_that_it_publishes(facts):
     assert best is not None
     stated = {**wish, "training": {**run, "activation_checkpointing": "none"}}
     assert requirements(spec(**stated), facts).training.activation_offload is False
+
+
+@pytest.mark.parametrize("engine", ["transformers", "trl", "llama-factory"])
+def test_a_full_fine_tune_by_the_trainer_takes_what_was_measured_of_it(facts, engine):
+    """No master copy stands beside 16-bit weights: they are in fp32 under autocast, with 16-bit copies at the peak."""
+    case = published("h100-qwen2.5-1.5b-full-fp32-adamw_torch_fused-s512-b1-gc-a1")
+    run = {"method": "full", "samples": 5000, "sequence_length": 512, "activation_checkpointing": "full"}
+    wish = {"kind": "fine-tuning", "model": "Qwen/Qwen2.5-1.5B", "engine": engine}
+    wish |= {"training": {**run, "global_batch": 512}, "resources": {"accelerators": {"h100-sxm": 1}}}
+    best = size_one(spec(**wish), facts, stack="", on=ON).best()
+    assert best is not None
+    parts = dict(best.fleet.memory.breakdown)
+    params = 1.5437e9
+    assert parts["weights"] == pytest.approx(4 * params, rel=0.01)
+    assert parts["optimizer"] == pytest.approx(8 * params, rel=0.01)
+    assert best.fleet.memory.total_bytes == pytest.approx(predict_memory(case).value * 1e9, rel=0.02)

@@ -95,7 +95,8 @@ def measured_as(engine: str) -> str:
 def as_run(job: TrainingJob) -> TrainingJob:
     """The job with what its software does where nobody states it: both who sizes a run and who predicts a published one
     ask here. torchtune's recipes have `dtype: bf16` for a full fine-tune, Unsloth's `get_peft_model` has
-    `use_gradient_checkpointing="unsloth"`.
+    `use_gradient_checkpointing="unsloth"`. Hugging Face's Trainer keeps no master copy beside 16-bit weights: it runs
+    weights in fp32 under autocast (4 bytes a parameter, 4 of gradients, 8 of AdamW's states, and 16-bit copies).
 
     >>> from sizewell.sizing.catalog.records import Architecture
     >>> as_run(TrainingJob(architecture=Architecture(key="x"), method="full", engine="torchtune")).weights
@@ -107,6 +108,8 @@ def as_run(job: TrainingJob) -> TrainingJob:
     computes_so = job.method == "full" and job.precision in ("bf16", "fp16", "fp8")
     if computes_so and not job.weights and job.engine in software_with("sixteen-bit"):
         job = replace(job, weights="fp16" if job.precision == "fp16" else "bf16")
+    if job.method == "full" and job.precision in ("bf16", "fp16") and not job.weights:
+        job = replace(job, weights="fp32") if job.engine in software_with("trainer") else job
     if job.scored and not job.architecture.tied_embeddings:  # `AutoModelForSequenceClassification`: no output matrix
         job = replace(job, architecture=replace(job.architecture, tied_embeddings=True))
     adapted = job.method in ("lora", "qlora", "full")
