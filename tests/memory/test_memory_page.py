@@ -88,3 +88,7 @@ def test_the_page_has_the_errors_of_the_runs_that_no_fit_has_seen():
 @pytest.mark.parametrize(("group", "most"), [("full", 0.08), ("lora", 0.03), ("qlora", 0.03), ("trl", 0.03)])
 def test_memory_of_runs_that_no_fit_has_seen_is_predicted(group, most):
     assert median(abs(error) for unit, error, _ in of_unseen()[group] if unit == "GB") <= most
+
+
+def test_unpacking_of_weights_in_four_bits_is_in_the_time_of_a_step():
+    assert median(abs(error) for unit, error, _ in of_unseen()["qlora"] if unit == "s") <= 0.2

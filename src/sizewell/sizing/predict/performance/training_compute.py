@@ -23,6 +23,10 @@ each read and added to (Hu et al. 2021: x A B is added to x W)."""
 CASTING_ADAPTER_BYTES = 12.0
 """The same where adapters are in fp32 beside 16-bit weights (PEFT), for each pass: the input is cast up and, under
 autocast, down again; the product, its scale and the sum are passes of their own."""
+DEQUANTISE_PASSES = 3.0
+"""Times as long as its bytes take that unpacking a matrix of 4-bit values does: each is looked up in a table, and its
+scale is itself unpacked (bitsandbytes). The least error over published runs on Ampere, Ada and Hopper, where 2.5 to 4
+differ little."""
 ADAPTER_KERNELS = 4.0  # dropout, two thin products, the sum
 EAGER_SCORE_PASSES = 5.0  # times that the score matrix crosses memory in forward where attention is not fused
 
@@ -109,7 +113,9 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     # The gradient of the weights is added to an accumulator in memory each micro-batch.
     weights = r.dense_params / r.tp + r.expert_params / np.where(spread, r.ep, r.tp)
     accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
-    dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
+    # Forward, backward and where a layer is recomputed: 4 bits are read, 16 are written and read again by the product.
+    unpacked = r.dequantised * (2.0 + np.asarray(r.recompute == 1.0, float))
+    dequantise = unpacked * DEQUANTISE_PASSES * (0.5 + 2.0 + 2.0) * weights / r.hbm
     beside = t * r.adapter_width / r.tp / r.hbm
     casting = r.casting_adapters * CASTING_ADAPTER_BYTES * beside  # of a forward pass; half as much again backward
     adapters = (1 - r.casting_adapters) * ADAPTER_BYTES * beside + 2.5 * casting
