@@ -466,6 +466,19 @@ def test_a_notice_counts_for_the_machines_that_there_were(announced: list[str], 
     assert (train.action, train.tell) == (action, action == "warn")
 
 
+@pytest.mark.parametrize("expires_at", [None, "2026-11-18"])
+def test_what_nobody_took_is_announced_anew_with_its_time_once_somebody_may(expires_at: str | None) -> None:
+    """The first notice after a receiver was named said that nobody was notified, and no time; the act followed it."""
+    unheard = [{"at": -70, "heard": False, "about": "end 2026-11-18 0 days" if expires_at else "idle"}]
+    case = {"use": {"*": [[-480, 0, 0]]}, "expires_at": expires_at}
+    case |= {"notices": unheard, "stack_notices": unheard, "receivers": 1}
+    stack, (train,) = decide(facts_at(parse_timeline(document(case), "x"), NOON), LIMITS, NOON)
+    verdict = stack if expires_at else train
+    assert (verdict.action, verdict.tell, verdict.unheard) == ("warn", True, False)
+    assert (verdict.next_step, verdict.next_at is not None) == ("destroy" if expires_at else "empty", True)
+    assert "nobody was notified" not in verdict.reason
+
+
 @pytest.mark.parametrize("machines", [False, True])
 def test_a_coming_end_names_the_earlier_day_on_which_an_empty_stack_goes(machines: bool) -> None:
     """Its owner was told the day of the end, and it went sooner, as empty; one with machines is not empty by then."""

@@ -520,13 +520,13 @@ def _telling(
     own = [each for each in notices if each.at_s >= since_s and _is_about(each, prefix or verdict.about)]
     if any(each.heard for each in own):
         return verdict
-    if not own and subject.stack.receivers != 0:
+    receivers = subject.stack.receivers  # None, as where a look does not ask for them: somebody may be there
+    if receivers or (receivers is None and not own):  # what nobody took before is sent again as what it is, with a time
         return replace(verdict, tell=True)
-    nobody = subject.stack.receivers == 0  # None, as in a timeline that does not say: somebody may be
-    why = "sizewell:notify names no receiver" if nobody else "no receiver took the notice"
-    reason = f"{verdict.reason}; nobody was notified: {why}"
+    why = "sizewell:notify names no receiver" if receivers == 0 else "no receiver took the notice"
     told_s = max((each.at_s for each in own), default=-float("inf"))
-    again = not nobody or subject.at.timestamp() - told_s >= DAILY_S
+    again = receivers is None or subject.at.timestamp() - told_s >= DAILY_S
+    reason = f"{verdict.reason}; nobody was notified: {why}"
     return replace(verdict, reason=reason, tell=again, unheard=True, next_step="", next_at=None)
 
 

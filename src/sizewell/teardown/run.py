@@ -63,7 +63,7 @@ class Runner(Run):
             due, key=lambda stack: (stack.stack not in named, failures.get(stack.stack, 0), -_saving(stack))
         ):
             rows = [row for row in self._acts(stack) if chosen is None or _approved(chosen, row)]
-            for row in self._acts(stack):
+            for row in self._acts(stack) if stack in given.stacks else ():  # of others the plan says nothing
                 if row not in rows:
                     self.say(row, "held back", "it is not in the given plan", to="report")
             if not rows:
