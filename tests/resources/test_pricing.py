@@ -455,6 +455,18 @@ def test_cloud_run_bills_the_minimum_of_service_and_revision_and_names_what_noth
     assert all(isinstance(line.price, Unpriced) for line in above)
 
 
+@pytest.mark.parametrize("kind", ["t4", "p100", "p4", "v100"])
+@pytest.mark.parametrize("spot", [True, False])
+def test_every_accelerator_that_google_attaches_has_its_price_on_demand_and_on_spot(kind: str, *, spot: bool) -> None:
+    attached = {"guestAccelerators": [{"type": f"nvidia-tesla-{kind}", "count": 2}]}
+    machine = {"machineType": "n1-standard-8", "zone": "us-central1-a", **attached}
+    stated = {**machine, "scheduling": {"preemptible": spot, "provisioningModel": "SPOT" if spot else "STANDARD"}}
+    found = priced(make("gcp:compute/instance:Instance", "box", stated))
+    (line,) = [line for line in found.items if line.unit == "accelerator-hour"]
+    assert not isinstance(line.price, Unpriced)
+    assert line.quantity.expected == 2 * 730
+
+
 def test_a_retired_accelerator_is_said_to_be_retired_where_its_price_is_missing() -> None:
     attached = {"guestAccelerators": [{"type": "nvidia-tesla-k80", "count": 1}]}
     machine = {"machineType": "n1-standard-8", "zone": "us-central1-a", **attached}

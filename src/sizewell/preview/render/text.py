@@ -502,7 +502,9 @@ def findings(report: records.PolicyReport) -> list[records.PolicyFinding]:
     for finding in report.findings:
         key = (finding.level, finding.component, finding.resource, finding.message, finding.fix, finding.waived)
         same.setdefault(key, []).append(finding)
-    return [replace(group[0], policy=", ".join(each.policy for each in group)) for group in same.values()]
+    return [
+        replace(group[0], policy=", ".join(dict.fromkeys(each.policy for each in group))) for group in same.values()
+    ]
 
 
 def grouped(listed: list[records.PolicyFinding]) -> list[records.PolicyFinding]:
