@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from sizewell.sizing.errors import ServiceError
-from sizewell.teardown import act, clauses, decide, news, processes, savings
+from sizewell.teardown import act, announcing, clauses, decide, news, processes, savings
 from sizewell.teardown.timeline import read_timeline, replay
 from tests.teardown import world
 from tests.teardown.test_run import IDLE, Evening, evening, expired, stack
@@ -57,6 +58,18 @@ def test_a_notice_has_the_machines_of_which_it_was_sent(evening):
     assert told["machines"] == [f"train/{machine}"]
     (notice,) = evening.journal.told("dev-aws", "train")
     assert notice.machines == {f"train/{machine}"}
+
+
+def test_what_is_announced_of_a_stack_without_accounts_has_no_time(evening):
+    stack(evening, expires=str(evening.now.date() - timedelta(days=3)))
+    (planned,) = evening.plan().stacks
+    row = replace(planned.row, next_step="destroy", next_at=evening.now)
+    assert " is destroyed from 20" in announcing.notice(planned, row)
+    text = announcing.notice(replace(planned, accounts=()), row)
+    assert ": it expired on " in text
+    assert "stack dev-aws (" in text
+    assert "would be destroyed: " in text
+    assert "sizewell:accounts is not set, so the login cannot be checked" in text
 
 
 @pytest.mark.parametrize("named", [[], ["dev-aws"]])

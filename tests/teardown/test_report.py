@@ -56,6 +56,11 @@ def test_what_waits_without_a_record_of_its_own_is_held_back_as_its_owner_was_to
     assert row.held_back == (f"{closed} (2 times)",)
 
 
+def test_a_stack_whose_pools_were_emptied_before_adds_no_hours_of_its_own():
+    (row,) = monthly_report([emptied("2026-11-18"), record("done", "2026-11-19", saves_usd_per_month="0")], AT)
+    assert (row.emptied, row.destroyed, row.hours_not_run, row.saved_usd) == (1, 1, 60.0, Decimal("60.00"))
+
+
 def test_what_is_saved_is_hours_not_run_times_the_rate():
     twenty = []
     for day in range(1, 21):  # emptied at noon, and running again six hours later

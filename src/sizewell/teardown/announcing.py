@@ -154,6 +154,8 @@ def notice(stack: StackPlan, row: Row, *, acts: bool = True, named: bool = False
     done = {"empty": "emptied", "destroy": "destroyed"}.get(row.next_step, "")
     held = f"; {news.without_data(stack.stack, stack.data)}" if row.next_step == "destroy" and stack.data else ""
     held = "" if named or row.pool else held
+    if done and not stack.accounts:  # nothing is done before, whatever is due
+        held, due = f"{held}; sizewell:accounts is not set, so the login cannot be checked", ""
     verb = "" if not done else f" would be {done}" if held or not acts else f" is {done}"
     object_ = f"sizewell keep {row.stack} 24h --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""

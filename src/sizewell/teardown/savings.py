@@ -32,6 +32,8 @@ class Stop:
 
     def hours(self, month: str, at: datetime) -> float:
         """How many hours of a month (`2026-11`, UTC) it did not run, or need not have run, until `at`."""
+        if self.usd_per_hour == 0:  # a stack whose pools were emptied before: theirs are the hours
+            return 0.0
         start = datetime.fromisoformat(f"{month}-01T00:00:00+00:00")
         end = (start + timedelta(days=32)).replace(day=1)
         until = min(self.ended or at, self.at + COUNTED, at, end)
