@@ -77,3 +77,10 @@ def test_a_slice_of_tpus_is_called_one(sizewell: Sizewell) -> None:
     assert done.code == 64
     assert "sizewell offers V5E; in a spec write resources: {tpu: {type: v5e, topology: 8x8}}" in done.err
     assert sizewell("offers", "V5E", *ON).code == 0
+
+
+def test_a_region_of_another_cloud_is_called_that(sizewell: Sizewell) -> None:
+    done = sizewell("offers", "--cloud", "aws", "--region", "europe-west3")
+    assert (done.code, "europe-west3 is of gcp, and --cloud names aws" in done.err) == (64, True), done.err
+    assert "fix: --cloud gcp" in done.err
+    assert sizewell("offers", "--cloud", "gcp", "--region", "europe-west3").code == 0

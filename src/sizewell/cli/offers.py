@@ -177,6 +177,9 @@ def _clouds(catalog: Catalog, cloud: str | None, region: str | None, *, every: b
     clouds = {cloud} if cloud else set(known) if every else set(PROVISIONABLE)
     regions = {each for where in clouds for each in catalog.regions(where)}
     if region and region not in regions:
+        if cloud and (theirs := [each for each in known if region in catalog.regions(each)]):
+            way_out = f"--cloud {theirs[0]}, or name one such as {min(regions)}"
+            raise UsageError(f"--region: {region} is of {theirs[0]}, and --cloud names {cloud}\n  fix: {way_out}")
         from difflib import get_close_matches
 
         from sizewell.sizing.workload.model import Place

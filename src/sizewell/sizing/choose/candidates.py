@@ -302,8 +302,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     placed = [offer for offer in offers if _allowed(offer, need)]
     if not placed and not estimated:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
-        sold = ", ".join(sorted({offer.region for offer in offers})[:4])
-        reason = f"priced in {sold}, none within {where}"
+        regions = sorted({offer.region for offer in offers})
+        more = f" and {len(regions) - 4} more regions" if len(regions) > 4 else ""
+        reason = f"priced in {', '.join(regions[:4])}{more}, none within {where}"
         return rejected(shape, Cause.REGION, reason, relax=OTHER_PLACES)
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
     deals = (*_deals(placed, context, every=len(placed) == len(offers)), *estimated)

@@ -227,10 +227,15 @@ def _bound(key: str, stated: object) -> str:
     return f"write {bound}: {text}{f', percentile: p{percentile[1]}' if percentile else ''}"
 
 
+_KEYS_MAX: Final = 120  # of one section: no spec has as many
+
+
 def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section], raw: Mapping[str, object]) -> Fault:
     path, given = _path(loc), _at(raw, loc[:-1])
     known = _keys(_section(loc[:-1], root))
     where, _, key = path.rpartition(".")
+    if isinstance(given, Mapping) and len(given) > _KEYS_MAX:  # what each means beside the others takes too long
+        return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}")
     if key in _PLACE and isinstance(given, Mapping):  # one place, whose parts stand in several keys
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value

@@ -186,6 +186,9 @@ def _faults_of(raw: Mapping[str, Any], catalog: Catalog | None) -> list[Fault]:
     return _judged(raw, catalog, frozenset(_leaf_paths(raw)))[1]
 
 
+_FAULTS_MAX: Final = 150  # nobody mends more by one message
+
+
 def _judged(
     raw: Mapping[str, Any], catalog: Catalog | None, given: frozenset[str], before: Sequence[Fault] = ()
 ) -> tuple[WorkloadSpec | None, list[Fault]]:
@@ -213,7 +216,11 @@ def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]
     except ValidationError as error:
         from sizewell.sizing.workload.faults import fault_of
 
-        faults = [fault_of(item, raw) for item in error.errors(include_url=False)]
+        errors = error.errors(include_url=False)
+        faults = [fault_of(item, raw) for item in errors[:_FAULTS_MAX]]
+        if more := len(errors) - len(faults):
+            way_out = "mend these first, or begin from a first spec: sizewell new chat"
+            faults.append(Fault(path="", message=f"{more} more faults are not listed", fix=way_out))
         return None, list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
 
 
