@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sizewell.agents import fitting
-from sizewell.agents.tools import BY_NAME, TOOLS
+from sizewell.agents import answering, fitting
+from sizewell.agents.calls import Done
+from sizewell.agents.projects import Line
+from sizewell.agents.tools import BY_NAME, TOOLS, Arguments
 from sizewell.cli import mcp
 from sizewell.cli.main import COMMANDS
 from sizewell.cli.new import WORKLOADS
+from sizewell.cli.reference import EXITS
 from sizewell.sizing.errors import UsageError
 
 from .clients import Client
@@ -260,6 +268,143 @@ def test_a_change_is_tried_where_the_settings_name_a_base(shop: Path, tmp_path: 
         assert "fix: leave base or changes out" in reply.text
     listed = subprocess.run([*git, "worktree", "list"], capture_output=True, text=True, check=True).stdout
     assert len(listed.splitlines()) == 1
+
+
+def test_a_change_that_cannot_be_decided_says_why_to_each_tool(client: Client, shop: Path) -> None:
+    """The answer is that of the sizing: `policy` took it for a report by stack, and ended as an error of the protocol."""
+    for spec in (CHAT.replace("aws/us-east-1", "gcp/us-central1"), CHAT.replace("ttft: 1s", "ttft: 1ms")):
+        for tool in ("policy", "preview"):
+            reply = client.ask(tool, stack="dev", changes={SPEC: f"{spec}{OWNED}"})
+            assert reply.data["exit_code"] == 5, reply.text
+            assert "change what `relax` and `nearest` name" in reply.data["next"][0]
+            assert not any("commit" in step for step in reply.data["next"])
+
+
+def test_files_of_the_copy_are_named_as_those_of_the_project(client: Client) -> None:
+    broken = {"stacks/config/Pulumi.dev.yaml": "config: ["}
+    for tool in ("preview", "policy"):
+        reply = client.ask(tool, stack="dev", changes=broken)
+        assert "stacks/config/Pulumi.dev.yaml:1" in reply.text
+        assert "/sizewell-" not in reply.text
+        assert "/copy" not in reply.text
+
+
+def test_whatever_goes_wrong_in_an_answer_has_a_way_out() -> None:
+    def broken(_root: Path, _args: Any, document: Any) -> Any:
+        return document["rows"].get("a")
+
+    class Said:
+        root = Path()
+
+        def __call__(self, _line: Any) -> Done:
+            return Done(code=0, out='{"rows": []}', err="")
+
+    for tool in TOOLS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(
+                answering.BY_NAME,
+                tool.name,
+                replace(tool, shape=broken, takes=Arguments, line=lambda *_: Line(words=[])),
+            )
+            answer = answering.answer(Said(), EXITS, tool.name, {})
+            assert answer.failed
+            assert "AttributeError" in answer.text
+            assert "\n  fix: run `sizewell " in answer.text
+
+
+SLEEPS = """import os, pathlib, subprocess, tempfile, time
+kept = tempfile.mkdtemp()
+program = subprocess.Popen(["sleep", "97"])
+pathlib.Path(os.environ["SEEN"]).write_text(f"{os.getpid()} {program.pid}")
+time.sleep(97)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "loading"),
+    [("cancel", False), ("close", False), ("SIGTERM", False), ("SIGKILL", False), ("cancel", True), ("SIGTERM", True)],
+)
+def test_a_call_that_nobody_waits_for_ends_with_all_that_it_started(
+    shop: Path, tmp_path: Path, how: str, loading: bool
+) -> None:
+    own, seen, temporary = tmp_path / "shop", tmp_path / "seen", tmp_path / "t"
+    subprocess.run(["cp", "-r", str(shop), str(own)], check=True)
+    (own / "stacks/__main__.py").write_text(SLEEPS)
+    temporary.mkdir()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "sizewell", "mcp", "-q"],
+        cwd=own, env={**os.environ, "TMPDIR": str(temporary), "SEEN": str(seen)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdin
+    assert server.stdout
+    assert server.stderr
+
+    def send(method: str, number: int | None = None, **params: Any) -> None:
+        of = {} if number is None else {"id": number}
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "method": method, **of, "params": params}) + "\n")
+        server.stdin.flush()
+        if number and number != WAITING:
+            assert f'"id":{number}' in server.stdout.readline()
+
+    client = {"name": "a", "version": "1"}
+    send("initialize", 1, protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+    send("notifications/initialized")
+    if not loading:
+        send("tools/call", 2, name="offers", arguments={"accelerator": "T4"})
+    changes = {SPEC: f"{CHAT}{OWNED}"}
+    send("tools/call", WAITING, name="preview", arguments={"stack": "dev", "changes": changes})
+    if loading:
+        time.sleep(0.5)
+    else:
+        until(lambda: seen.exists() and " " in seen.read_text())
+    if how == "cancel":
+        send("notifications/cancelled", requestId=WAITING)
+        if not loading:
+            until(lambda: not running(seen))
+    if how.startswith("SIG"):
+        server.send_signal(getattr(signal, how))
+    else:
+        server.stdin.close()
+    server.wait(20)
+    until(lambda: not held(temporary, own))
+    assert not running(seen)
+    if how != "SIGKILL":  # of which the folders of the server itself are left
+        until(lambda: not list(temporary.iterdir()))
+    assert "Traceback" not in server.stderr.read()
+
+
+WAITING = 7
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 40
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def running(seen: Path) -> list[int]:
+    """Which of the processes that were noted are there and no zombies."""
+    numbers = seen.read_text().split() if seen.exists() else []
+    states = [
+        subprocess.run(["ps", "-o", "stat=", "-p", each], check=False, capture_output=True, text=True).stdout
+        for each in numbers
+    ]
+    return [int(number) for number, state in zip(numbers, states, strict=True) if state.strip() and state[0] != "Z"]
+
+
+def held(*folders: Path) -> list[str]:
+    """The processes that work in a folder of a test, or say it in their environment."""
+    listed = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True, check=True).stdout.split("\n")
+    found = []
+    for line in filter(None, listed):
+        number, state = line.split()
+        with contextlib.suppress(OSError):
+            said = Path(f"/proc/{number}/environ").read_bytes().decode(errors="replace")
+            if state[0] != "Z" and any(str(folder) in said for folder in folders):
+                found.append(number)
+    return found
 
 
 def test_outside_of_a_project_what_needs_none_answers(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ def answer(call: Caller, exits: Mapping[int, str], name: str, arguments: Mapping
         done = call(tool.line(call.root, args))
         if done.code >= FAILED_FROM and not done.out.strip():
             return Answer(_said(done, arguments), failed=True)
+        if not done.last:  # a spec of `changes` that cannot be decided: what follows is about its sizing
+            tool = replace(BY_NAME["size"], name=name)
         document = tool.shape(call.root, args, json.loads(done.out)) if done.out.strip() else {}
         return _answered(
             tool, args, document, code=done.code, means=exits.get(done.code, "unknown"), said=_said(done, arguments)
@@ -46,6 +48,10 @@ def answer(call: Caller, exits: Mapping[int, str], name: str, arguments: Mapping
         return Answer(f"{name}: {error}"[:WAYS], failed=True)
     except (OSError, ValueError) as error:  # a path that no system takes, a file that cannot be read
         return Answer(f"{name}: {error}"[:WAYS] + "\n  fix: name another file, or correct what is stated", failed=True)
+    except Exception as error:  # noqa: BLE001 -- else the client gets an error of the protocol, which no agent can act upon
+        said = f"{name}: internal error, not caused by your input: {type(error).__name__}: {error}"[:WAYS]
+        command = BY_NAME[name].command or "mcp --list"
+        return Answer(f"{said}\n  fix: run `sizewell {command}` in a terminal, and report what it was", failed=True)
 
 
 def _tool(name: str) -> Tool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
@@ -42,8 +44,12 @@ def served(call: Caller, exits: Mapping[int, str]) -> Server[Any]:
         )
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        do = partial(answer, call, exits, params.name, params.arguments or {})
-        done = await run_sync(do, limiter=limit, abandon_on_cancel=True)
+        once = call.once()
+        do = partial(answer, once, exits, params.name, params.arguments or {})
+        try:
+            done = await run_sync(do, limiter=limit, abandon_on_cancel=True)
+        finally:  # when a client cancels as well
+            once.end()
         return types.CallToolResult(content=[types.TextContent(type="text", text=done.text)], is_error=done.failed)
 
     return Server(
@@ -52,7 +58,15 @@ def served(call: Caller, exits: Mapping[int, str]) -> Server[Any]:
 
 
 def serve(call: Caller, exits: Mapping[int, str]) -> None:
-    """Serve until the client closes standard input."""
+    """Serve until the client closes standard input, or a signal ends it."""
+
+    def leave(number: int, _frame: Any) -> None:
+        call.leave()
+        os._exit(128 + number)  # the thread that reads standard input cannot be ended
+
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), leave)
 
     async def main() -> None:
         server = served(call, exits)
@@ -62,4 +76,7 @@ def serve(call: Caller, exits: Mapping[int, str]) -> None:
             await server.run(read, write, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
-    anyio.run(main)
+    try:
+        anyio.run(main)
+    finally:
+        call.leave()

@@ -306,8 +306,11 @@ BY_NAME: Final = {tool.name: tool for tool in TOOLS}
 def next_steps(tool: Tool, code: int, args: Arguments) -> tuple[str, ...]:
     """What an agent does with an answer of this exit code."""
     steps = tool.after.get(code, ())
-    changes = getattr(args, "changes", {})
-    return (*steps, _WRITE_IT.replace("STACK", args.stack)) if changes and isinstance(args, Tried) else steps
+    if (
+        isinstance(args, Tried) and args.changes and tool.takes is Tried
+    ):  # not the sizing of a spec that cannot be decided
+        return (*steps, _WRITE_IT.replace("STACK", args.stack))
+    return steps
 
 
 def described(tool: Tool) -> dict[str, Any]:
