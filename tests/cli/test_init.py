@@ -407,6 +407,64 @@ def test_in_a_folder_of_a_repository_the_files_of_the_forge_stand_where_it_reads
     assert content(tmp_path) == before
 
 
+ODD = ("KI Dienste/Projekt ü", "it's $HOME; [x] #1!", "-rf", "v1..2.lock", "true", "!!!")
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_the_files_of_a_forge_hold_for_any_name_of_a_folder(
+    forge: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    folder = tmp_path / name
+    given = [f"./{os.path.relpath(folder)}", "--name", "shop", *flags(forge=forge)]
+    assert main(["init", *given]) == 0
+    assert "include: [{local: .gitlab/sizewell-" in (told := capsys.readouterr()).err or forge == "github"
+    documents = [yaml.safe_load(path.read_text()) for path in (tmp_path / f".{forge}").rglob("*.yml")]
+    jobs = [job for each in documents for job in each.get("jobs", each).values()]
+    scripts = [line for job in jobs for line in job.get("script", [])]
+    scripts += [step["run"] for job in jobs for step in job.get("steps", []) if "run" in step]
+    branches = {word for script in scripts for word in re.findall(r"sizewell-versions\S*", script)}
+    assert len(branches) == 1
+    for branch in branches:
+        assert shlex.split(branch) == [branch]
+        subprocess.run(["git", "check-ref-format", "--branch", branch], check=True, stdout=subprocess.DEVNULL)
+    for script in scripts:
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+        for line in filter(lambda line: line.startswith("cd "), script.splitlines()):
+            _, entered = shlex.split(line)
+            assert (tmp_path / entered).resolve() == folder.resolve()
+            assert not entered.startswith("-")
+    if forge == "github":
+        assert [each["defaults"]["run"]["working-directory"] for each in documents] == [name, name]
+        [paths] = [on["pull_request"]["paths"] for each in documents if "pull_request" in (on := each[True])]
+        assert [re.sub(r"\\(.)", r"\1", path) for path in paths] == [f"{name}/**"]
+    owners = (tmp_path / f".{forge}/CODEOWNERS").read_text().splitlines()
+    (tmp_path / ".gitignore").write_text("".join(f"{line.rpartition(' ')[0]}\n" for line in owners if line[0] == "/"))
+    for path in ("stacks/config/teardown.yaml", "policy/config.yaml", "requirements.txt"):  # by the same patterns
+        asked = ["git", "-C", tmp_path, "check-ignore", "--quiet", "--no-index", f"./{name}/{path}"]
+        assert subprocess.run(asked, check=False).returncode == 0, path
+    (tmp_path / ".gitignore").unlink()
+    before = content(tmp_path)
+    assert main(["init", *given]) == 0
+    assert "names nobody" not in capsys.readouterr().err + told.err
+    assert content(tmp_path) == before
+
+
+def test_folders_that_differ_in_a_blank_alone_share_no_job(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("AI Shop", "AI-Shop"):
+        assert main(["init", str(tmp_path / name), "--name", "shop", *flags()]) == 0
+    assert len([*(tmp_path / ".github/workflows").iterdir()]) == 4
+
+
+def test_a_folder_that_no_forge_can_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".git").mkdir()
+    assert main(["init", str(tmp_path / "a\nb"), "--name", "shop", *flags()]) == 64
+    assert "no file of a forge can name" in capsys.readouterr().err
+    assert content(tmp_path) == {}
+
+
 def test_doctor_names_a_workflow_that_nobody_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +31,38 @@ class Within:
 
     @property
     def suffix(self) -> str:
-        """What tells the names of this project's jobs and branches from those of others in the repository."""
-        return f"-{self.path.replace('/', '-')}" if self.path else ""
+        """What tells the names of this project's files, jobs and branches from those of others in the repository.
+
+        A branch, a shell and YAML each refuse some characters of a folder's name, so those are left out; a checksum
+        then keeps two folders apart that differ in them alone.
+
+        >>> Within("../", "AI Shop").suffix, Within("../", "v1.lock").suffix
+        ('-AI-Shop-9775', '-v1-lock-e7c3')
+        """
+        plain = self.path.replace("/", "-")
+        name = re.sub(r"[^\w.-]+|\.{2,}|\.(?=lock$|$)", "-", plain).strip("-") if self.path else ""
+        if name == plain:
+            return f"-{name}" if name else ""
+        return "".join(f"-{part}" for part in (name, hashlib.sha256(self.path.encode()).hexdigest()[:4]) if part)
+
+    @property
+    def typed(self) -> str:
+        """The path for a shell, also one that begins with a hyphen, which is no option."""
+        return shlex.quote(f"./{self.path}" if self.path.startswith("-") else self.path)
+
+    @property
+    def filtered(self) -> str:
+        """The path for the filter of a GitHub workflow, in which some characters stand for others."""
+        return re.sub(r"([*?+!\[\]\\])", r"\\\1", self.path)
+
+    @property
+    def owned(self) -> str:
+        r"""The path for CODEOWNERS, where a blank would end it; what the forges read differently is any one character.
+
+        >>> print(Within("../", "KI Dienste #1").owned)
+        KI\ Dienste\ ?1
+        """
+        return re.sub(r"[\[\]!#*?\\]", "?", self.path).replace(" ", "\\ ")
 
 
 def within(folder: Path) -> Within:
@@ -102,7 +135,8 @@ def lacking(folder: Path, texts: Mapping[str, str], forge: str) -> Iterator[str]
         shown = os.path.relpath(there)
         if template == "CODEOWNERS":
             wanted = [line for line in texts[path].splitlines() if line.startswith("/")]
-            missing = [line for line in wanted if line.split()[0] not in _text(there).split()]
+            owned = {_pattern(line) for line in _text(there).splitlines()}
+            missing = [line for line in wanted if _pattern(line) not in owned]
             if missing:
                 lines = "".join(f"\n    {line}" for line in missing)
                 yield f"{shown} names nobody for what costs money\n  fix: add the lines:{lines}"
@@ -113,6 +147,12 @@ def lacking(folder: Path, texts: Mapping[str, str], forge: str) -> Iterator[str]
         local = jobs.removeprefix(within(folder).up)
         if local not in (_text(root) if root.is_file() else ""):
             yield f"{os.path.relpath(root)} does not include {local}\n  fix: add to it: include: [{{local: {local}}}]"
+
+
+def _pattern(line: str) -> str:
+    """The path of a line of CODEOWNERS, in which a blank has a backslash before it."""
+    found = re.match(r"\s*((?:\\.|\S)+)", line)
+    return found[1] if found else ""
 
 
 def _text(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -140,6 +141,11 @@ def lacking(answers: Answers, folder: Path) -> list[str]:
 def _texts(answers: Answers, folder: Path) -> dict[str, str]:
     """Every file but the decisions, by its path; specs and configurations first, since they hold the answers."""
     place = forges.within(folder)
+    if not place.path.isprintable():
+        raise UsageError(
+            f"init: {place.path!r} has a character that no file of a forge can name; nothing was written\n"
+            "  fix: rename the folder, or name another: sizewell init FOLDER"
+        )
     own = {"PROJECT": answers.name, "DESCRIPTION": DESCRIPTION}
     values = {
         "cloud": answers.cloud,
@@ -153,10 +159,12 @@ def _texts(answers: Answers, folder: Path) -> dict[str, str]:
         "login": LOGINS[answers.cloud].step(answers).rstrip("\n"),
         "asked": _asked(answers),
         "suffix": place.suffix,
-        "prefix": f"/{place.path}" if place.path else "",
-        "defaults": f"\ndefaults: {{run: {{working-directory: {place.path}}}}}" if place.path else "",
-        "pull_request": f"{{pull_request: {{paths: [{place.path}/**]}}}}" if place.path else "pull_request",
-        "cd": f"\n      cd {place.path}" if place.path else "",
+        "prefix": f"/{place.owned}" if place.path else "",
+        "defaults": f"\ndefaults: {{run: {{working-directory: {_yaml(place.path)}}}}}" if place.path else "",
+        "pull_request": f"{{pull_request: {{paths: [{_yaml(f'{place.filtered}/**')}]}}}}"
+        if place.path
+        else "pull_request",
+        "cd": f"\n      cd {place.typed}" if place.path else "",
         "reviewer": answers.owner if answers.owner.startswith("@") else f"@{answers.owner}",
     }
     texts: dict[str, str] = {}
@@ -179,6 +187,12 @@ def _texts(answers: Answers, folder: Path) -> dict[str, str]:
     from sizewell.policy.pack import FILES
 
     return {**texts, **{f"policy/{name}": text for name, text in FILES.items()}}
+
+
+def _yaml(text: str) -> str:
+    """A text in a flow of YAML, quoted where it would be read as something else."""
+    plain = re.fullmatch(r"[\w./*-]+", text) and re.search(r"(?i)^(?!(?:true|false|null|yes|no|on|off)$)[a-z]", text)
+    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def _for_agents(answers: Answers, forge: Sequence[str]) -> dict[str, str]:
