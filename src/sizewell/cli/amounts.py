@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 from sizewell.sizing.errors import UsageError
@@ -14,12 +15,22 @@ _COUNTS: Final[Mapping[str, str]] = {
     "image": "images|pictures|rps|requests", "transcribe": "half minutes", "finetune": "examples|samples|rows|pairs",
     "pretrain": "tokens", "batch": "records|rows|documents|prompts|images|texts", "notebook": "",
 }  # fmt: skip
-_MINUTE_S, _DAY_S, _HEARD_S = 60, 86_400, 30
+_MINUTE_S, _HOUR_S, _DAY_S, _HEARD_S = 60, 3600, 86_400, 30
 _LENGTHS: Final = re.compile(r"(?m)^  (?:(?:in|out)put_tokens|(?:output_)?tokens_per_record|sequence_length): (\d+)")
 _AT_ONCE: Final = re.compile(
     r"(?:concurrent|simultaneous|parallel|live) ?([a-z ]*)|([a-z]+) (?:online|at once|at (?:the same|a|one) time|"
     r"in parallel|concurrently|simultaneously)"
 )
+
+_PEOPLE: Final = re.compile(
+    r"(?:(?P<every>daily|weekly|monthly|yearly) )?(?:(?:unique|active|registered|paying|new|returning|different) )*"
+    r"(?:(?:end |web ?site )?users?|people|persons?|visitors?|customers?|clients?|employees?|students?|members?|"
+    r"guests?|subscribers?|shoppers?|players?|patients?|readers?|developers?|colleagues|callers?|au)"
+    r"(?:,? (?P<after>daily|weekly|monthly))?"
+)
+_USERS: Final = r"(?:users?\b|people)(?!.*(?:/|\b(?:per|an?|each|every)\b))"  # of no time that cannot be read
+_ACTIVE: Final = {"d": "daily", "w": "weekly", "m": "monthly"}
+_EVERY: Final = {"daily": "day", "weekly": "week", "monthly": "month", "yearly": "year"}
 
 
 def counted_load(workload: str, stated: str, counts: str = "", template: str = "") -> str:
@@ -75,6 +86,8 @@ def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
 
     number, things, seconds = rate_parts(stated)
     serves = workload in ("chat", "rag", "embed", "image", "transcribe")
+    if serves and (fix := _of_people(workload, number, things, seconds)):
+        raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {stated} {fix}")
     own = things == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", things.lower())
     if own and serves and seconds and not re.fullmatch(r"\S+", stated):
         return rate_meant(stated, {}).removeprefix("write ") or stated
@@ -93,7 +106,7 @@ def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
         whole = count(match[0])
     except UnitError:
         return stated
-    if every == "second" and re.match(r"users?\b|people", unit):
+    if every == "second" and (_PEOPLE.fullmatch(unit) or re.match(_USERS, unit)):
         share = whole / _MINUTE_S
         fix = f"who ask once a minute each are --load {share:.3g}; "
         fix += f"those who wait at the same time: --load '{whole:g} concurrent users'"
@@ -109,6 +122,39 @@ def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
     else:
         return stated
     raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {stated} {fix}")
+
+
+def _of_people(workload: str, number: Decimal, things: str, seconds: float) -> str:
+    """The load of so many people in a day or another time, who are not all there at once; "" where it is none.
+
+    >>> _of_people("chat", Decimal(5000), "users", 86_400.0)
+    'are --load 50k/d, if each asks 10 times a day; or what all of them ask together'
+    >>> _of_people("chat", Decimal(300), "DAU", 0.0).partition(",")[0], _of_people("chat", Decimal(9), "users", 0.0)
+    ('are --load 3k/d', '')
+    """
+    from sizewell.sizing.units import period_s
+    from sizewell.sizing.workload.load_things import ASKED_A_DAY
+    from sizewell.sizing.workload.loads import load_meant
+
+    named = re.sub(r"^([dwm])au$", lambda found: f"{_ACTIVE[found[1]]} au", things.lower())
+    people = _PEOPLE.fullmatch(named)
+    if people is None:
+        return ""
+    word = people["every"] or people["after"] or ""
+    seconds = period_s(_EVERY[word]) if word else seconds
+    if not seconds or not number:
+        return ""
+    if workload == "transcribe":
+        return (
+            f"are --load {float(number) * _MINUTE_S / _HEARD_S / seconds:.3g}, if each speaks for a minute in that time"
+        )
+    if seconds < _DAY_S:
+        asked, time = (ASKED_A_DAY, "times an hour") if seconds >= _HOUR_S else (1, "time")
+        load = number * asked * (_HOUR_S if seconds >= _HOUR_S else _MINUTE_S) / Decimal(seconds)
+        return f"are --load {load:.0f}/{'h' if seconds >= _HOUR_S else 'min'}, if each asks {asked} {time}"
+    period = next(name for name in ("day", "week", "month", "quarter", "year") if period_s(name) == seconds)
+    rate = load_meant("traffic", f"users_per_{period}", float(number), {})
+    return f"are --load {rate.removeprefix('write rps: ')}"
 
 
 def _of_tokens(each: int, whole: int, unit: str, seconds: float | None) -> str:
