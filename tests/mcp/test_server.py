@@ -160,6 +160,8 @@ def test_what_is_cut_can_be_asked_for(client: Client, tool: str, arguments: dict
         ("preview", {"stack": "dev", "changes": {SPEC: CHAT.replace("model: meta-llama/Llama-3.1-8B-Instruct", "model: {config: /etc/hostname}")}}, r"chat\.yaml: model\.config: /etc/hostname is outside"),
         ("preview", {"stack": "dev", "changes": {SPEC: "name: [chat\n"}}, r"stacks/specs/dev/chat\.yaml"),
         ("docs", {"topic": "tear-down", "search": "zebra"}, r"has no paragraph with 'zebra'"),
+        ("docs", {"search": "zebra"}, r"no page has a paragraph with 'zebra'\n  fix: search for fewer words"),
+        ("check_decisions", {"stack": "nope"}, r"no specs for stack 'nope'.*\n  fix: .*name a stack that has some: dev"),
         ("docs", {"topic": "no-such-page"}, r"no page is called 'no-such-page'\n  fix: "),
         ("policy_rules", {"rule": "zebra"}, r"no rule has 'zebra'"),
         ("explain", {"spec": CHAT, "why": "-h"}, r"why: is not such a value, got '-h'"),
@@ -289,6 +291,24 @@ def test_files_of_the_copy_are_named_as_those_of_the_project(client: Client) -> 
         assert "/copy" not in reply.text
 
 
+def test_an_empty_answer_says_which_limit_leaves_nothing(client: Client) -> None:
+    data = client.ask("offers", accelerator="B300", region="eu-central-1").data
+    assert data["answer"] == []
+    assert "it is sold without --region eu-central-1" in data["remarks"]
+    assert data["next"] == ["offers without the limit that `remarks` names"]
+
+
+def test_a_search_finds_pages_and_rows_of_tables(client: Client) -> None:
+    pages = client.ask("docs", search="capacity block").data["answer"]
+    assert pages
+    assert all(each["found"] for each in pages)
+    shown = client.ask("docs", topic=pages[0]["topic"], search="capacity block").data["answer"]["text"].lower()
+    assert "capacity" in shown
+    data = client.ask("docs", topic="spec", search="spot_policy").data
+    assert "spot_policy" in data["answer"]["text"]
+    assert "cut" not in data
+
+
 def test_whatever_goes_wrong_in_an_answer_has_a_way_out() -> None:
     def broken(_root: Path, _args: Any, document: Any) -> Any:
         return document["rows"].get("a")
@@ -412,10 +432,14 @@ def test_outside_of_a_project_what_needs_none_answers(tmp_path: Path) -> None:
 
     with connected(tmp_path, {}) as client:
         assert client.ask("size", spec=CHAT).data["exit_code"] == 0
-        assert client.ask("project").data["answer"]["is_project"] is False
+        listed = client.ask("project").data
+        assert listed["answer"]["is_project"] is False
+        assert "sizewell init" in listed["next"][0]
+        assert not any("preview" in step for step in listed["next"])
         reply = client.ask("preview", stack="dev")
         assert reply.failed
         assert "is not in a Pulumi project\n  fix: " in reply.text
+        assert client.ask("preview", stack="dev", changes={SPEC: CHAT}).text == reply.text
 
 
 @pytest.mark.parametrize(

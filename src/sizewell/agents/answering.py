@@ -112,6 +112,6 @@ def _answered(tool: Tool, args: Arguments, document: Any, *, code: int, means: s
         whole["get_what_is_cut"] = (
             "the same call with `part` set to a path of `cut`, without what stands behind the colon"
         )
-    if steps := next_steps(tool, code, args):
+    if steps := next_steps(tool, code, args, document):
         whole["next"] = list(steps)
     return Answer(fitting.text(whole), failed=code >= FAILED_FROM)

@@ -90,7 +90,7 @@ class Caller:
             done = self._lines([[*line.words, f"--folder={written}"]], line.stdin, self.root, folder)
             texts = [path.read_text(encoding="utf-8") for path in written.iterdir()]
             return replace(done, out=json.dumps({"text": texts[0]})) if texts else done
-        if not line.changes:
+        if not line.changes or not (self.root / "Pulumi.yaml").is_file():  # without a project the command says so
             return self._lines([list(line.words)], line.stdin, self.root, folder)
         place = folder / "copy" / self.root.name
         stacks = copied(self.root, line.changes, place)
@@ -155,7 +155,8 @@ def _child(answer: Connection, run: Run, lines: list[list[str]], stdin: str, pla
     if hasattr(os, "setsid"):
         os.setsid()
     Thread(target=_watch, args=(answer, folder), daemon=True).start()
-    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    tempfile.tempdir = folder
+    os.environ.update(TMPDIR=folder)  # of the programs that it starts
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nowhere, descriptor)

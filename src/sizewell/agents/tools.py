@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -14,6 +15,7 @@ from sizewell.agents.projects import Line
 from sizewell.sizing.errors import UsageError
 
 DAY: Final = r"^(\d{4}-\d\d-\d\d)?$"
+FIRST: Final = 200  # characters of the first paragraph of a page that has what is searched
 NAME: Final = r"[A-Za-z0-9][\w.-]{0,99}"
 
 
@@ -87,7 +89,7 @@ class Ruled(Arguments):
 
 class Paged(Arguments):
     topic: str = word("a page, such as tear-down or spec; the list of pages without")
-    search: str = word("only the paragraphs that have these words")
+    search: str = word("only the paragraphs and rows that have these words; without a topic, the pages that have them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ class Tool:
     shape: Callable[[Path, Any, Any], Any] = lambda _root, _args, document: document
     left_out: frozenset[str] = frozenset()
     after: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # exit code -> next steps
+    unless: tuple[Callable[[Any], bool], str] | None = None  # of which answers another step is the next
 
 
 def _options(args: Arguments, *names: str) -> list[str]:
@@ -150,16 +153,38 @@ def _new(_root: Path, args: Begun) -> Line:
 
 
 def _page(_root: Path, args: Paged, document: Any) -> Any:
-    if not args.search or isinstance(document, list):
-        return document
+    """A page, what of it has the words that are searched, or which pages have them."""
     words = args.search.lower().split()
-    paragraphs = str(document["text"]).split("\n\n")
-    kept = [each for each in paragraphs if all(word in each.lower() for word in words)]
+    if not words:
+        return document
+    if isinstance(document, list):
+        texts = {row["topic"]: files("sizewell") / "docs" / f"{row['topic']}.md" for row in document}
+        found = [(row, _having(texts[row["topic"]].read_text(encoding="utf-8"), words)) for row in document]
+        rows = [{**row, "found": len(kept), "first": kept[0][:FIRST]} for row, kept in found if kept]
+        if not rows:
+            raise UsageError(f"search: no page has a paragraph with {args.search!r}\n  fix: search for fewer words")
+        return sorted(rows, key=lambda row: -row["found"])
+    kept = _having(str(document["text"]), words)
     if not kept:
         raise UsageError(
             f"search: {document['topic']} has no paragraph with {args.search!r}\n  fix: search for fewer words"
         )
     return {**document, "text": "\n\n".join(kept)}
+
+
+def _having(text: str, words: list[str]) -> list[str]:
+    r"""The paragraphs that have these words; of a table its head and the rows that have them, where some have all.
+
+    >>> _having("Spot is cheap.\n\n| key | is |\n| - | - |\n| spot | bool |\n| name | text |", ["spot"])
+    ['Spot is cheap.', '| key | is |\n| - | - |\n| spot | bool |']
+    """
+    kept = []
+    for each in text.split("\n\n"):
+        if all(word in each.lower() for word in words):
+            head, rows = each.split("\n")[:2], each.split("\n")[2:]
+            of_table = [row for row in rows if all(word in row.lower() for word in words)]
+            kept.append("\n".join([*head, *of_table]) if each.startswith("|") and of_table else each)
+    return kept
 
 
 def _findings(_root: Path, _args: Tried, document: Any) -> Any:
@@ -198,6 +223,10 @@ TOOLS: Final = (
         what="What lies where: the stacks with their specs, decision and configuration. Begin here.",
         shape=lambda root, _args, _document: projects.overview(root),
         after={0: ("check_decisions: is each decision still what its specs give?", "preview: what a stack costs")},
+        unless=(
+            lambda answer: not answer["is_project"],
+            "new_spec, size, explain and offers need no project; a person makes one: `sizewell init`",
+        ),
     ),
     Tool(
         name="new_spec", command="new", takes=Begun, line=_new,
@@ -232,6 +261,7 @@ TOOLS: Final = (
         name="offers", command="offers", takes=Offered, line=_offers,
         what="Which accelerators can be had, on which machines, where and at which price by the hour.",
         after={0: ("name one in a spec: resources: {accelerators: {H100: 8}}; then size",)},
+        unless=(lambda answer: not answer, "offers without the limit that `remarks` names"),
     ),
     Tool(
         name="simulate", command="simulate", takes=Simulated, line=_simulate,
@@ -303,8 +333,10 @@ TOOLS: Final = (
 BY_NAME: Final = {tool.name: tool for tool in TOOLS}
 
 
-def next_steps(tool: Tool, code: int, args: Arguments) -> tuple[str, ...]:
+def next_steps(tool: Tool, code: int, args: Arguments, document: Any) -> tuple[str, ...]:
     """What an agent does with an answer of this exit code."""
+    if tool.unless and code == 0 and tool.unless[0](document):
+        return (tool.unless[1],)
     steps = tool.after.get(code, ())
     if (
         isinstance(args, Tried) and args.changes and tool.takes is Tried

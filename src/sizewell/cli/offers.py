@@ -85,13 +85,15 @@ def command(args: Arguments) -> int:
         offered = list(first.values())
     if args.json:
         output.print_json([_as_json(each, catalog, on) for each in offered])
+        if not offered:
+            output.note(_none(catalog, keys, count, args, on))
     elif offered:
         _print(offered, catalog, on)
     elif name and not args.all and (wrong := not_to_be_had(name, catalog)):
         others = "; --all has other sellers" if _sold(catalog, keys, count, on) else ""
         raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}{others}")
     else:
-        print(f"no machine with {'that many' if count else 'one'}, there{_wider(catalog, keys, count, args, on)}")
+        print(_none(catalog, keys, count, args, on))
     return 0
 
 
@@ -105,6 +107,10 @@ def _sold(
         if shape.accelerator in keys and count in (0, shape.accelerators) and (not clouds or shape.cloud in clouds)
         for each in _offered(catalog, shape, region, on)
     )
+
+
+def _none(catalog: Catalog, keys: set[str], count: int, args: Arguments, on: date) -> str:
+    return f"no machine with {'that many' if count else 'one'}, there{_wider(catalog, keys, count, args, on)}"
 
 
 def _wider(catalog: Catalog, keys: set[str], count: int, args: Arguments, on: date) -> str:

@@ -252,6 +252,8 @@ def _check(args: Arguments) -> int:
     stacks = [project.decision_path(root, args.stack)] if args.stack else project.decisions(root)
     if args.spec and not args.stack:
         raise UsageError("--check reads stacks/specs/STACK\n  fix: name a stack: --stack dev-aws")
+    if args.stack and not args.spec and not stacks[0].is_file():
+        project.spec_paths(root, args.stack)  # says which stacks there are, where this one has no specs either
     if not stacks:
         raise UsageError("no decisions under stacks/decisions\n  fix: write one: sizewell size --stack dev-aws")
     from sizewell.sizing.catalog import load
