@@ -133,7 +133,9 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     known = known_of(spec)
     stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
     within = _within(section)
-    section = {key: value for key, value in section.items() if key not in within}
+    several_answers = next((key for key, value in section.items() if _ANSWERS.fullmatch(key) and number_of(value)), "")
+    answers = exact(number_of(section.get(several_answers)) or 1.0)
+    section = {key: value for key, value in section.items() if key not in within and key != several_answers}
     parts = parts_of(section, stands, known)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
@@ -150,6 +152,15 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     lines |= {
         key: whole for key, value in section.items() if key not in stands and cached_share(key, value, 0) is not None
     }
+    if several_answers:
+        whole = f"records: {rounded(float(load.number * answers), whole=True)}"
+        more = "" if own is None else _repeated(load.period, section) + seen_of(load, section, pictures, known)
+        said = f" ({show_count(round(answers))} answers to each are generated as so many records)"
+        if own is None:
+            return {**lines, several_answers: f"write {whole}{said}"}
+        lines |= {part.key: f"leave it out: it is in {whole}" for part in load.chain[1 : load.request + 1]}
+        lines[several_answers] = f"leave it out: it is in {whole}"
+        return {**lines, own.key: f"write {whole}{more}{said}"}
     if own is None:
         return lines
     more = _repeated(load.period, section) + seen_of(load, section, pictures, known)
@@ -161,6 +172,14 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     line = f"records: {rounded(float(load.number), whole=True)}{more}"
     lines |= {part.key: f"leave it out: it is in {line}" for part in load.chain[1 : load.request + 1]}
     return {**lines, own.key: f"write {line}"}
+
+
+# Answers to one and the same prompt: each is generated on its own, as a record would be.
+_ANSWERS: Final = re.compile(
+    r"n|best_of|num(?:ber_of)?_(?:return_sequences|generations|completions|candidates|samples_per_prompt)|"
+    r"(?:num_|n_)?(?:samples|completions|candidates|generations|answers|responses|outputs)_per_"
+    r"(?:prompt|record|request|question|input|query|problem)"
+)
 
 
 _TIME_OF_ALL: Final = re.compile(
