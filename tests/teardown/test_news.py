@@ -83,6 +83,7 @@ def test_what_is_announced_of_a_stack_says_the_data_that_will_hold_it(evening, n
     (text,) = [text for text in texts if text.startswith("stack dev-aws")]
     held = "data would be destroyed: disk disk (vol-1; no backup is kept); save it, then sizewell teardown run dev-aws"
     assert (held in text, "would be destroyed from" in text) == (not named, not named)
+    assert ("in a run with --data its data goes too: disk disk (vol-1; no backup is kept)" in text) is bool(named)
     rows = [each for each in evening.run(only=["dev-aws"], data=named) if each.outcome == "not due"]
     assert [held in each.detail for each in rows if each.action == "destroy"] == [not named]
 

@@ -152,14 +152,15 @@ def notice(stack: StackPlan, row: Row, *, acts: bool = True, named: bool = False
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
     due += " once nothing holds it any more" if row.next_step and not row.next_at else ""
     done = {"empty": "emptied", "destroy": "destroyed"}.get(row.next_step, "")
-    held = f"; {news.without_data(stack.stack, stack.data)}" if row.next_step == "destroy" and stack.data else ""
-    held = "" if named or row.pool else held
+    held = goes = ""
+    if row.next_step == "destroy" and stack.data and not row.pool:
+        goes = f"; in a run with --data its data goes too: {', '.join(stack.data[:5])}" if named else ""
+        held = "" if named else f"; {news.without_data(stack.stack, stack.data)}"
     if done and not stack.accounts:  # nothing is done before, whatever is due
         held, due = f"{held}; sizewell:accounts is not set, so the login cannot be checked", ""
     verb = "" if not done else f" would be {done}" if held or not acts else f" is {done}"
     object_ = f"sizewell keep {row.stack} 24h --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
     observed = "" if acts or not done else " This is only observed, and not done: say if it is wrong."
-    return (
-        f"{what}{whose}{verb}{due}: {row.why}{held}.{observed} To {'object' if verb else 'postpone its end'}: {object_}"
-    )
+    purpose = "object" if verb else "postpone its end"
+    return f"{what}{whose}{verb}{due}: {row.why}{held}{goes}.{observed} To {purpose}: {object_}"
