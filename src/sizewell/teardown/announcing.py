@@ -61,7 +61,8 @@ def _tell(run: Run, stack: StackPlan, row: Row, at: datetime) -> None:
     run.keep_timeline(status, at)
     due = {"due": row.next_at.isoformat()} if row.next_at is not None else {}
     pools = [each.pool for each in status.pools if row.pool in ("", each.pool.name)] if status else []
-    there = {"machines": sorted(machines_of(pools, at.timestamp()))}
+    machines = machines_of(pools, at.timestamp())
+    there = {} if machines is None else {"machines": sorted(machines)}
     about = {"about": row.about, "episode": row.episode, **observed, **due, **there}
     run.record("notice", row, **about, heard=heard, unheard=failed, text=text)
     run.say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")

@@ -83,6 +83,8 @@ class Subject:
     def announced(self) -> tuple[Told, ...]:
         """The notices that were sent of all its machines: one that joined since, however old it is, is in none."""
         there = machines_of((look.pool for look in self.pools), self.at.timestamp())
+        if there is None:
+            return self.notices
         return tuple(each for each in self.notices if each.machines is None or there <= each.machines)
 
     @property

@@ -215,9 +215,14 @@ class Pool:
         return None
 
 
-def machines_of(pools: Iterable[Pool], at_s: float) -> frozenset[str]:
-    """The machines of pools that were counted at a time, as a notice has them."""
-    return frozenset(f"{pool.name}/{machine}" for pool in pools for machine in pool.machines_at(at_s) or ())
+def machines_of(pools: Iterable[Pool], at_s: float) -> frozenset[str] | None:
+    """The machines of pools at a time, as a notice has them; None where that is not known: of no pool, or of one
+    that was not counted then.
+    """
+    counted = {pool.name: pool.machines_at(at_s) for pool in pools}
+    if not counted or None in counted.values():
+        return None
+    return frozenset(f"{name}/{machine}" for name, machines in counted.items() for machine in machines or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
