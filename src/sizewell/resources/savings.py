@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.resources import gcp_nodes, sustained
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import cloud_of, get, items, number, text
+from sizewell.sizing.billing.tariff import Tariff
 from sizewell.sizing.catalog.rates import (
     GB_HOURS,
     GPU_HOURS,
@@ -206,9 +207,10 @@ def _unit_prices(line: LineItem, per: Amounts, catalog: Catalog) -> dict[str, De
     if line.asked is None or not isinstance(line.price, Priced):
         return None
     name = line.asked.machine.partition("-")[0].replace("custom", "n1")
+    tariff = Tariff(catalog, line.asked.cloud, line.asked.region, date.max)  # the newest of both, for their ratio
     sizes, prices = [], []
     for kind in (f"{name}-standard-8", f"{name}-highmem-8"):
-        price = catalog.price(line.asked.cloud, kind, line.asked.region)
+        price = tariff.machine(kind)
         if not isinstance(price, Priced) or (has := resources(kind)) is None:
             return None
         sizes.append(has)

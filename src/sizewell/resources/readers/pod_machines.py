@@ -227,8 +227,8 @@ def _allocatable(vcpus: Decimal) -> Decimal:
     Source: cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes and the image of EKS, from memory; AKS
     takes more.
 
-    >>> _allocatable(Decimal(4))
-    Decimal('3.920')
+    >>> float(_allocatable(Decimal(4)))
+    3.92
     """
     steps = ((1, Decimal("0.06")), (1, Decimal("0.01")), (2, Decimal("0.005")), (10**6, Decimal("0.0025")))
     taken, rest = Decimal(0), vcpus
