@@ -351,7 +351,7 @@ def test_a_state_that_was_cut_off_while_it_was_written_stops_nothing(house: Hous
     whole, before = state.read_bytes(), house.standing()
     state.write_bytes(whole[: len(whole) // 2])
     state.with_name(f"{STACK}.json.tmp1234567890").write_bytes(whole[:100])
-    with pytest.raises(ServiceError, match="a state cannot be read"):  # the engine lists none where one is broken
+    with pytest.raises(ServiceError, match=r"cannot be read, and the engine lists no stack beside it"):
         house.run()
     assert house.standing() == before
     bak = state.with_name(f"{state.name}.bak")
