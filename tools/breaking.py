@@ -235,6 +235,13 @@ def main(arguments: list[str]) -> int:
     if not revision:
         print("no release yet: there is nothing that could break")
         return 0
+    if subprocess.run(["git", "rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}"], cwd=ROOT,
+                      check=False, capture_output=True).returncode:  # fmt: skip
+        print(
+            f"{revision} is no revision here\n  fix: name a tag or a commit, or fetch it: git fetch --tags",
+            file=sys.stderr,
+        )
+        return 64
     found = since(revision)
     print("\n".join(found) or f"nothing that {revision} has is gone or asks for more")
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

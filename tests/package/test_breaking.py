@@ -155,6 +155,11 @@ def test_each_schema_takes_what_it_took() -> None:
         assert breaking.schema_breaks(schema, schema) == []
 
 
+def test_a_revision_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert breaking.main(["no-such-tag"]) == 64
+    assert "no-such-tag is no revision here\n  fix: name a tag" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("version", "tag", "may"),
     [("0.2.0", "v0.1.9", True), ("0.1.1", "v0.1.0", False), ("1.0.0", "v0.9.0", True), ("1.1.0", "v1.0.0", False)],
