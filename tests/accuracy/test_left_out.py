@@ -185,7 +185,6 @@ def test_a_kind_may_be_little_worse_unseen_than_fitted_and_never_worse_than_reco
     assert {row[-1] for row in margins_table(tuple(same.values())).rows} == {"yes"}
 
 
-@pytest.mark.soak
 def test_the_memory_fit_reproduces_its_file():
     fitted = json.loads(PATH.read_text(encoding="utf-8"))["fitted"]
     assert memory.main(["--date", fitted, "--check"]) == 0
