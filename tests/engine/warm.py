@@ -82,7 +82,7 @@ def serve_programs(path: str) -> None:
             asked = json.loads(line.makefile("rb").read(int.from_bytes(size, "big")))
             for name in _told(used):
                 with contextlib.suppress(Exception):  # it fails again where it is needed, and is told there
-                    importlib.import_module(name)
+                    _load(name)
             gc.freeze()
             if os.fork() == 0:
                 listener.close()
@@ -91,6 +91,14 @@ def serve_programs(path: str) -> None:
             for one in streams:
                 os.close(one)
             line.close()
+
+
+def _load(name: str) -> None:
+    """Load a module, after the package it is in: Pulumi's lazy packages lose names if a part of them is loaded first."""
+    package = name.rpartition(".")[0]
+    if package:
+        hasattr(importlib.import_module(package), "__all__")  # whatever is asked of it loads a lazy package
+    importlib.import_module(name)
 
 
 def _run(line, streams, use, *, arguments, environment, folder):
