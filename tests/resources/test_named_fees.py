@@ -18,6 +18,7 @@ import sizewell.resources
 from sizewell import csvtables
 from sizewell.resources import Plan, RecordedResource, price
 from sizewell.resources.pricing import Pricing
+from sizewell.resources.recorded import UNKNOWN
 from sizewell.resources.tables import PRICERS, gaps, meters
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.overlay import check_rates, read_own_rates
@@ -290,3 +291,112 @@ def test_machines_of_a_cluster_for_data_have_disks_and_a_surcharge_each(
     kind: str, inputs: dict[str, Any], rates: dict[str, str], usd: str
 ) -> None:
     assert monthly(kind, inputs, rates) == usd
+
+
+FAST = {"type": "pd-extreme", "provisionedIops": 20_000}
+POOLED = {"initializeParams": {"size": 100, "type": "hyperdisk-balanced", "storagePool": "p"}}
+HA = {"type": "hyperdisk-balanced-high-availability", "size": 1000, "region": "us-central1"}
+EXTREME = {"pd.extreme": "0.125", "pd.extreme.iops_month": "0.065"}
+HA_RATES = {f"hyperdisk.balanced-high-availability{key}": usd for key, usd in (
+    ("", "0.16"), (".iops_month", "0.01"), (".mbps_month", "0.08"))}  # fmt: skip
+BOOT_100 = {"size": 100, **FAST}
+POOL = "gcp:container/nodePool:NodePool"
+TEMPLATED = [
+    {"boot": True, "diskSizeGb": 100, "diskType": "pd-standard"},
+    {"diskSizeGb": 100, "diskType": "pd-extreme", "provisionedIops": 20_000},
+]
+STARTED = {"targetSize": 2, "zone": "us-central1-a", "versions": [{"instanceTemplate": "t"}]}
+GROUP = "gcp:compute/instanceGroupManager:InstanceGroupManager"
+TEMPLATE_OF_GCP = "gcp:compute/instanceTemplate:InstanceTemplate"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "usd"),
+    [
+        # 1,000 GB at 0.125 and 20,000 IOPS at 0.065; none of its IOPS is included
+        ("gcp:compute/disk:Disk", {**FAST, "size": 1000, "zone": "us-central1-a"}, "1425.00"),
+        ("gcp:compute/disk:Disk", {"type": "pd-extreme", "size": 1000, "zone": "us-central1-a"}, "125.00 + ?"),
+        # 12.50 and 1,300 for each machine; the machines themselves have a price in the catalog
+        ("gcp:compute/instance:Instance", {"machineType": "n2-standard-8", "zone": "us-central1-a", "bootDisk": {
+            "initializeParams": BOOT_100}, "desiredStatus": "TERMINATED"}, "1312.50"),
+        # 1,000 GB at 0.16 for both zones, 4,000 IOPS at 0.01 above 3,000 and 60 MB/s at 0.08 above 140
+        ("gcp:compute/regionDisk:RegionDisk", {**HA, "provisionedIops": 7000, "provisionedThroughput": 200}, "204.80"),
+        ("gcp:compute/regionDisk:RegionDisk", {**HA, "type": f"zones/a/diskTypes/{HA['type']}"}, "160.00"),
+        # a kind that no table has
+        ("gcp:compute/disk:Disk", {"type": "hyperdisk-newer", "size": 10, "provisionedIops": 9000,
+                                   "zone": "us-central1-a"}, "10.00 + ?"),
+        # its pool is billed
+        ("gcp:compute/instance:Instance", {"machineType": "n2-standard-8", "zone": "us-central1-a",
+                                           "bootDisk": POOLED, "desiredStatus": "TERMINATED"}, "0.00"),
+    ],
+)  # fmt: skip
+def test_what_a_disk_of_google_provisions_is_a_line_of_its_own(kind: str, inputs: dict[str, Any], usd: str) -> None:
+    assert monthly(kind, inputs, {**EXTREME, **HA_RATES, "hyperdisk.newer": "1"}) == usd
+
+
+def lines_of(
+    pattern: str, kind: str, inputs: dict[str, Any], rates: Mapping[str, str], **refers: RecordedResource
+) -> str:
+    """The month of the lines of a resource whose words fit."""
+    own = parse_discounts({"rates": [{"fee": key, "usd": usd} for key, usd in rates.items()]})
+    plan = Plan(project="t", stack="dev", resources=(*refers.values(), make(kind, inputs, **refers)), config=REGIONS)
+    items = [line for line in price(plan, load(), on=ON, discounts=own).items if re.search(pattern, line.what)]
+    assert items
+    costs = [line.cost() for line in items if "::it" in line.resource]
+    return f"{sum(cost.expected for cost in costs if not isinstance(cost, Unpriced)):.2f}"
+
+
+def test_so_are_those_of_machines_that_a_template_or_a_pool_starts() -> None:
+    # 1,300 for each of two
+    template = make(TEMPLATE_OF_GCP, {"machineType": "n2-standard-8", "disks": TEMPLATED}, "t")
+    assert lines_of("IOPS", GROUP, STARTED, EXTREME, instanceTemplate=template, versions=template) == "2600.00"
+    disk = {"diskType": "hyperdisk-balanced", "sizeGb": 100, "provisionedIops": 5000, "provisionedThroughput": 240}
+    pool = {"nodeCount": 2, "location": "us-central1-a", "cluster": "c", "nodeConfig": {
+        "machineType": "n2-standard-8", "bootDisk": disk}}  # fmt: skip
+    rates = {"hyperdisk.balanced.iops_month": "0.005", "hyperdisk.balanced.mbps_month": "0.04"}
+    assert lines_of("IOPS|MB/s", POOL, pool, rates) == "28.00"  # 2,000 IOPS and 100 MB/s for each
+    worker = {**MASTER, "diskConfig": {"bootDiskSizeGb": 100, "bootDiskType": "hyperdisk-balanced",
+                                       "bootDiskProvisionedIops": 5000, "bootDiskProvisionedThroughput": 240}}  # fmt: skip
+    cluster = {"clusterConfig": {"masterConfig": worker, "workerConfig": {**MASTER, "numInstances": 2}}}
+    assert lines_of("IOPS|MB/s", "gcp:dataproc/cluster:Cluster", cluster, rates) == "14.00"
+
+
+COSMOS = "azure-native:cosmosdb"
+EAST, WEST = ({"locationName": name, "failoverPriority": n} for n, name in enumerate(("East US", "westus")))
+OF_COSMOS = {"cosmosdb.ru_hour": "0.00008", "cosmosdb.autoscale.ru_hour": "0.00012",
+             "cosmosdb.multi_write.ru_hour": "0.00016", "cosmosdb.autoscale.multi_write.ru_hour": "0.00016"}  # fmt: skip
+AUTOSCALE = {"autoscaleSettings": {"maxThroughput": 1000}}
+
+
+@pytest.mark.parametrize(
+    ("name", "account", "options", "usd"),
+    [
+        # 1,000 RU/s at 0.00008 an hour in each region
+        ("SqlResourceSqlDatabase", {"locations": [EAST]}, {}, "58.40"),
+        ("SqlResourceSqlDatabase", {"locations": [EAST, WEST]}, {}, "116.80"),
+        ("MongoDBResourceMongoDBCollection", {"locations": [EAST, WEST]}, {}, "116.80"),
+        ("CassandraResourceCassandraTable", {"locations": [EAST, WEST]}, {}, "116.80"),
+        ("GremlinResourceGremlinGraph", {"locations": [EAST, WEST]}, {}, "116.80"),
+        ("TableResourceTable", {"locations": [EAST, WEST]}, {}, "116.80"),
+        # written in both, at 0.00016
+        ("SqlResourceSqlDatabase", {"locations": [EAST, WEST], "enableMultipleWriteLocations": True}, {}, "233.60"),
+        ("SqlResourceSqlDatabase", {"locations": [EAST], "enableMultipleWriteLocations": True}, {}, "58.40"),
+        # a quarter more where it is spread over zones, in that region
+        ("SqlResourceSqlDatabase", {"locations": [{**EAST, "isZoneRedundant": True}, WEST]}, {}, "131.40"),
+        ("SqlResourceSqlDatabase", {"locations": [{**EAST, "isZoneRedundant": True}, WEST],
+                                    "enableMultipleWriteLocations": True}, {}, "233.60"),
+        # the most of it at 0.00012
+        ("SqlResourceSqlContainer", {"locations": [EAST, WEST]}, AUTOSCALE, "175.20"),
+        ("SqlResourceSqlContainer", {"locations": [EAST, {**WEST, "isZoneRedundant": True}]}, AUTOSCALE, "175.20"),
+        ("SqlResourceSqlContainer", {"locations": [EAST, WEST], "enableMultipleWriteLocations": True}, AUTOSCALE, "233.60"),
+        # the first 1,000 of an account of the free tier
+        ("SqlResourceSqlDatabase", {"locations": [EAST, WEST], "enableFreeTier": True}, {}, "58.40"),
+        ("SqlResourceSqlDatabase", {"locations": UNKNOWN}, {}, "0.00 + ?"),
+    ],
+)  # fmt: skip
+def test_throughput_of_cosmos_db_bills_in_each_region_of_its_account(
+    name: str, account: dict[str, Any], options: dict[str, Any], usd: str
+) -> None:
+    holder = make(f"{COSMOS}:DatabaseAccount", {"accountName": "acme", **account}, "account")
+    stated = {"accountName": "acme", "options": options or {"throughput": 1000}}
+    assert monthly(f"{COSMOS}:{name}", stated, OF_COSMOS, accountName=holder) == usd

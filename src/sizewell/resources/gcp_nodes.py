@@ -51,7 +51,7 @@ class Machine:
     public: Flag | None = None  # whether it has a public address that is not billed as itself; None where it is silent
     addresses: int = 1  # how many it has, where it has one
     image: object = None  # that it boots from
-    own_disk: bool = False  # whether it boots from a disk that is a resource of its own
+    own_disk: bool = False  # whether it boots from a disk that is a resource of its own, or in a storage pool
     on_nodes: bool = False  # whether it stands on sole-tenant nodes, which are billed whole
     keeps_disks: bool = False  # whether its disks stay, and bill, while it does not run
     runs: bool = True  # False where it is to be stopped
@@ -97,6 +97,7 @@ def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = Fal
         disk=get(config, "bootDisk"),
         disk_gigabytes=get(config, "bootDisk", "sizeGb", default=get(config, "diskSizeGb", default=100)),
         disk_type=text(get(config, "bootDisk", "diskType", default=get(config, "diskType")), "pd-balanced"),
+        own_disk=_in_pool(config, "storagePools"),
         local_disks=_added(
             get(config, "localSsdCount"),
             get(config, "localNvmeSsdBlockConfig", "localSsdCount"),
@@ -253,6 +254,7 @@ def instance_machine(inputs: object) -> Machine:
         disk=boot,
         disk_gigabytes=size,
         disk_type=text(kind, "pd-standard"),
+        own_disk=_in_pool(boot, "storagePool"),
         local_disks=_added(added, UNKNOWN if isinstance(scratch, Unknown) else len(scratch)),
         local_gigabytes=get(inputs, "scratchDisks", 0, "size", default=375),
         public=_public(get(inputs, "networkInterfaces")),
@@ -265,6 +267,13 @@ def instance_machine(inputs: object) -> Machine:
         platform=_platform(inputs),
         affinity=text(get(inputs, "reservationAffinity", "type"), "ANY_RESERVATION"),
     )
+
+
+def _in_pool(holder: object, key: str) -> bool:
+    """Whether a boot disk is made in a storage pool, which is billed as itself; a pool of the same program has no name
+    yet.
+    """
+    return isinstance(holder, Mapping) and holder.get(key) not in (None, "", [], ())
 
 
 def _scratch(disks: tuple[Any, ...]) -> tuple[Any, ...]:

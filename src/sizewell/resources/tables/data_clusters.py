@@ -205,7 +205,7 @@ def _dataproc_machines(
     )
     lines = gcp_compute.machine_hours(resource, context, machine, size)
     hours = pools.pool_hours(resource, context, size, str(kind))
-    lines.append(_dataproc_disk(resource, context, stated, hours, secondary=secondary))
+    lines += _dataproc_disk(resource, context, stated, hours, secondary=secondary)
     return [*lines, _dataproc_surcharge(resource, context, kind, hours)]
 
 
@@ -216,7 +216,7 @@ def _dataproc_disk(
     hours: tuple[Interval, str] | None,
     *,
     secondary: bool,
-) -> LineItem:
+) -> list[LineItem]:
     """The boot disk of each machine: 500 GB of pd-standard where nothing is stated, of secondary workers 100 at most.
 
     Source, from memory: cloud.google.com/dataproc/docs/reference/rest/v1/InstanceGroupConfig (DiskConfig).
@@ -225,7 +225,7 @@ def _dataproc_disk(
     gigabytes, kind = number(get(config, "bootDiskSizeGb")), text(get(config, "bootDiskType"), "pd-standard")
     what, key = "boot disks", gcp_compute.disk_key(kind)
     if isinstance(key, Unknown):
-        return context.unpriced(resource, what, "the disk type is known only after deployment")
+        return [context.unpriced(resource, what, "the disk type is known only after deployment")]
     silent = gigabytes is None
     if silent:
         workers = number(get(resource.inputs, "clusterConfig", "workerConfig", "diskConfig", "bootDiskSizeGb"))
@@ -233,7 +233,10 @@ def _dataproc_disk(
         if secondary:
             gigabytes = min(Decimal(100), workers) if isinstance(workers, Decimal) else Decimal(100)
     line = pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours, what=what)
-    return replace(line, confidence=line.confidence or "the service's own size") if silent else line
+    line = replace(line, confidence=line.confidence or "the service's own size") if silent else line
+    iops, throughput = get(config, "bootDiskProvisionedIops"), get(config, "bootDiskProvisionedThroughput")
+    stated_of = {"provisionedIops": iops, "provisionedThroughput": throughput}
+    return [line, *gcp_compute.provisioned(resource, context, stated_of, key, hours, what=what)]
 
 
 def _dataproc_surcharge(

@@ -30,7 +30,7 @@ class DiskPerformance:
     source: str
 
 
-_ROWS: Final = csvtables.read(DiskPerformance, Path(__file__).parent / "data/disk_performance.csv")
+ROWS: Final = csvtables.read(DiskPerformance, Path(__file__).parent / "data/disk_performance.csv")
 
 
 def performance(
@@ -49,7 +49,7 @@ def performance(
     stated: what the service then provisions is within what is included, except where nothing is.
     """
     lines: list[LineItem] = []
-    for row in (row for row in _ROWS if row.disk == disk):
+    for row in (row for row in ROWS if row.disk == disk):
         stated = number(iops if row.measure == "IOPS" else throughput)
         words = f"{what} {row.measure}" + (f" over {row.included}" if row.included else "")
         if isinstance(stated, Unknown):

@@ -114,6 +114,9 @@ def provisioned(
 ) -> list[LineItem]:
     """What is provisioned for a disk beside its gigabytes."""
     iops, throughput = get(disk, "provisionedIops"), get(disk, "provisionedThroughput")
+    if not any(row.disk == key for row in disks.ROWS) and any(each not in (None, 0) for each in (iops, throughput)):
+        # A kind that is newer than the table: what is provisioned of it is never nothing.
+        return [context.unpriced(resource, f"{what} performance", f"what {key} bills for IOPS and MB/s is not known")]
     return disks.performance(resource, context, disk=key, iops=iops, throughput=throughput, hours=hours, what=what)
 
 

@@ -36,6 +36,9 @@ _ADDRESS_TAKERS: Final = (  # what an address serves, and the input that names i
     ("gcp:compute/routerNat:RouterNat", "natIps"),
 )
 _SYMMETRIC: Final = ("", "GOOGLE_SYMMETRIC_ENCRYPTION", "EXTERNAL_SYMMETRIC_ENCRYPTION")
+# The kind of disk that stands in two zones alone, and whose rates are those of both. Source, from memory:
+# cloud.google.com/compute/disks-image-pricing.
+_OF_TWO_ZONES: Final = "hyperdisk-balanced-high-availability"
 _GOOGLE_APIS: Final = ("all-apis", "vpc-sc")  # bundles that an endpoint of Private Service Connect reaches
 NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
 
@@ -62,8 +65,10 @@ def _disk(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _regional_disk(resource: RecordedResource, context: Context) -> Outcome:
-    """A disk in two zones: billed in each."""
+    """A disk in two zones: billed in each, unless its kind has a price of both."""
     one, how = _disk(resource, context), "billed in both of its zones"
+    if str(gcp_nodes.last_part(text(resource.inputs.get("type")))) == _OF_TWO_ZONES:
+        return one
     lines = () if isinstance(one, Free) else one
     return tuple(replace(line, quantity=line.quantity.times(Decimal(2)), how=how) for line in lines)
 
@@ -409,6 +414,7 @@ def _workbench(resource: RecordedResource, context: Context) -> Outcome:
             continue
         key = str(disk_key(stated.lower().replace("_", "-")))
         lines.append(pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what=what))
+        lines += provisioned(resource, context, disk, key, what=what)
     return tuple(lines)
 
 
