@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
 
 FILE is a SkyPilot task, a Kubernetes manifest (also of KServe, Kubeflow, Ray, JobSet), a dstack
-configuration, a Compose file, a Dockerfile, the settings of a training (Axolotl, LLaMA-Factory,
-TRL), a script or a command line that starts a server or a training (also by docker run or sbatch),
-or a Python script that does (transformers, TRL, Unsloth, vLLM, Modal); - is standard input.
+configuration, a Compose file, an Azure Machine Learning job, a Dockerfile, the settings of a
+training (Axolotl, LLaMA-Factory, TRL), a script or a command line that starts a server or a
+training (also by docker run or sbatch), or a Python script that does (transformers, TRL, Unsloth,
+vLLM, Modal); - is standard input.
 What the file does not say stands as a round number, and is named. Overwrites nothing.
 """
 EXAMPLES = """examples:
@@ -341,7 +342,7 @@ def _model(draft: Draft, catalog: Catalog) -> str:
     same = same_words(re.sub(_FOUR_BITS, "", name, flags=re.IGNORECASE), catalog.models)
     if row is None and same and all(_of_one_shape(catalog.models[each], catalog.models[same[0]]) for each in same):
         if draft.work != "training" and re.search(_FOUR_BITS, name, re.IGNORECASE):
-            draft.take("model.weights", "nf4", f"the name {name}")
+            draft.take("model.weights", "int4", f"the name {name}")
         return same[0]
     if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
         draft.take("model.weights", "int4", f"Ollama's tag {name}")

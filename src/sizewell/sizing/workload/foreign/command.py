@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +57,7 @@ _SERVERS: Final = (
     Server("Ollama", r"\bollama\s+(?:run|pull|serve)\b", "ollama"),
     Server("LMDeploy", r"\blmdeploy\s+serve\s+api_server\b", "lmdeploy"),
     Server("NIM", r"(?!)", "nvcr.io/nim/"),
+    Server("LMI", r"(?!)", "djl-inference"),
     Server("speaches", r"\bspeaches\b", "speaches"),
     Server("Whisper", r"\b(?:faster-whisper-server|whisper-ctranslate2|insanely-fast-whisper|whisper-server)\b|"
            r"\bwhisperx\b|"
@@ -103,15 +105,21 @@ _TRAINERS: Final = (
 )  # fmt: skip
 _NOTEBOOKS: Final = re.compile(r"\bjupyter(?:-?lab|-?notebook)?\b|\bcode-server\b")
 _MODEL_OPTIONS: Final = (
-    "model", "model-path", "model-id", "model-name-or-path", "model-name", "base-model", "hf-repo", "hf", "model-tag",
-    "pretrained-model-name-or-path", "model-source",
+    "model", "model-path", "model-id", "model-name-or-path", "model-name", "base-model", "hf-repo", "hf", "hfr",
+    "model-tag", "pretrained-model-name-or-path", "model-source", "model-url", "mu",
 )  # fmt: skip
 _MODEL_VARIABLES: Final = ("MODEL_ID", "MODEL_NAME", "MODEL", "HF_MODEL_ID", "HF_MODEL", "MODEL_PATH", "VLLM_MODEL")
+# Variables that are a server's options, by how their names begin: of llama.cpp (its tools/server/README.md), of the
+# images of vLLM and SGLang for SageMaker and of LMI (aws.github.io/deep-learning-containers, docs.djl.ai), of Ollama.
+_OPTION_VARIABLES: Final = ("LLAMA_ARG_", "SM_VLLM_", "SM_SGLANG_", "OPTION_", "OLLAMA_", "HF_MODEL_")
+# Servers whose launcher reads each of its options under the option's own name, in capitals: TGI and TEI, and the
+# image of vLLM that RunPod has.
+_OWN_NAMES: Final = ("TGI", "text-embeddings-inference", "vLLM")
 _HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _WEIGHTS: Final[Mapping[str, str]] = {
     "awq": "int4", "awq-marlin": "int4", "gptq": "int4", "gptq-marlin": "int4", "marlin": "int4", "w4a16": "int4",
     "fp8": "fp8", "fp8-per-tensor": "fp8", "fp8-per-block": "fp8", "fp8-per-channel": "fp8",
-    "bitsandbytes": "nf4", "bitsandbytes-nf4": "nf4", "eetq": "int8", "w8a8-int8": "int8", "int8": "int8",
+    "bitsandbytes": "int4", "bitsandbytes-nf4": "int4", "eetq": "int8", "w8a8-int8": "int8", "int8": "int8",
 }  # fmt: skip
 _PRECISIONS: Final[Mapping[str, str]] = {
     "half": "fp16",
@@ -333,8 +341,16 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
             draft.leave("its recordings", "state how many and how long: batch: {records: 100k, audio_per_record: 5m}")
         return
     _model(draft, options, where)
-    if server.called == "llama.cpp" and not draft.model:
+    if server.called == "llama.cpp":
         _model(draft, {"model": options.get("m", [])}, where)
+        options |= {long: options[short] for short, long in _SHORT if short in options}
+    for option, (variable, value) in _of_variables(draft.environment, server.called).items():
+        if option not in options:  # a command line wins
+            options[option] = [value]
+            _model(draft, {option: [value]}, f"the variable {variable}")
+    file = _one(options, "hf-file", "hff")
+    if file.endswith(".gguf") and draft.model:  # of a repository with several
+        draft.model = f"{draft.model.partition(':')[0]}/{file}"
     if server.called == "NIM" and not draft.model:
         draft.model = re.sub(r"[:@].*", "", draft.image.rpartition("/nim/")[2])
         draft.taken.append(("model", "the image"))
@@ -355,6 +371,9 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
         draft.take("model.weights", _WEIGHTS[weights], f"{where}: quantization {weights}")
     elif weights:
         draft.leave(f"--quantization {weights}", "state what the weights are stored in: model: {name, weights: int4}")
+    for name, stored in (("load-in-4bit", "int4"), ("load-in-8bit", "int8")):
+        if _on(options, name):
+            draft.take("model.weights", stored, f"{where}: --{name}")
     kv = _one(options, "kv-cache-dtype")
     if kv.startswith("fp8"):
         draft.take("model.kv", "fp8", f"{where}: --kv-cache-dtype")
@@ -369,11 +388,45 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     if length := _one(options, *limits):
         name = next(each for each in limits if each in options)
         draft.leave(f"--{name} {length}", "is a limit; memory and time follow from the means under traffic")
+    for name in ("parallel", "n-parallel", "num-parallel"):
+        if name in options:
+            draft.leave(f"--{name} {_one(options, name)}", "how many requests run at once follows from memory and slo")
+    for name in ("cache-type-k", "kv-cache-type"):
+        if _one(options, name) not in ("", "f16", "bf16"):
+            draft.leave(f"--{name} {_one(options, name)}", "16 bits are predicted; model: {kv: fp8} holds as 8 bits do")
     for name in ("enable-prefix-caching", "enable-prefix-cache"):
         if name in options:
             draft.leave(f"--{name}", "state how much of a prompt is repeated: traffic.prefix: 50%")
     _speculative(draft, options, where)
     _splits(draft, options)
+    parts = (_number(_one(options, *names)) or 1 for names in _OF_A_REPLICA)
+    each = (draft.devices or 0) / draft.machines
+    if (_number(_one(options, "nnodes", "num-nodes")) or 1) > 1 or (draft.machines > 1 and prod(parts) > each > 0):
+        where = f"a replica on several machines of {', '.join(draft.asked)}".removesuffix(" of ")
+        draft.leave(where, "a replica is sized on one machine: any accelerator with the memory for it may be chosen")
+        draft.asked.clear()
+
+
+_OF_A_REPLICA: Final = (("tensor-parallel-size", "tp", "tp-size"), ("pipeline-parallel-size", "pp", "pp-size"))
+
+
+_SHORT: Final = (("c", "ctx-size"), ("np", "parallel"), ("ctk", "cache-type-k"))  # of llama.cpp
+
+
+def _of_variables(environment: Mapping[str, str], called: str) -> dict[str, tuple[str, str]]:
+    """The options that variables state: the variable and its value, by the option's name.
+
+    >>> _of_variables({"LLAMA_ARG_HF_REPO": "a/b", "PATH": "/bin"}, "llama.cpp")
+    {'hf-repo': ('LLAMA_ARG_HF_REPO', 'a/b')}
+    >>> _of_variables({"QUANTIZE": "awq", "PORT": "80"}, "TGI")
+    {'quantize': ('QUANTIZE', 'awq'), 'port': ('PORT', '80')}
+    """
+    options: dict[str, tuple[str, str]] = {}
+    for variable, value in environment.items():
+        prefix = next((each for each in _OPTION_VARIABLES if variable.startswith(each)), "")
+        if prefix or (called in _OWN_NAMES and re.fullmatch(r"[A-Z][A-Z_]+", variable)):
+            options.setdefault(variable.removeprefix(prefix).lower().replace("_", "-"), (variable, value))
+    return options
 
 
 def _precision(draft: Draft, options: Mapping[str, list[str]], where: str) -> None:

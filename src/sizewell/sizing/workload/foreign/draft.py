@@ -24,6 +24,7 @@ class Draft:
     environment: Mapping[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     devices: int | None = None
+    machines: int = 1  # over which those are spread
     places: list[str] = field(default_factory=list)
     spot: bool | None = None
     said: dict[str, str] = field(default_factory=dict)  # where the file states "accelerators", "infra" and "spot"

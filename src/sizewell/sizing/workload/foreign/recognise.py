@@ -13,11 +13,12 @@ from sizewell.sizing.workload.foreign.command import is_known
 from sizewell.sizing.workload.foreign.python import is_script
 from sizewell.sizing.workload.text import BYTES_MAX, SpecLoader, check_bounds
 
-Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings", "python"]
+Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings", "python", "azureml"]
 CALLED: Final[Mapping[Tool, str]] = {
     "skypilot": "a SkyPilot task",
     "kubernetes": "a Kubernetes manifest",
     "dstack": "a dstack configuration",
+    "azureml": "an Azure Machine Learning job",
     "compose": "a Compose file",
     "dockerfile": "a Dockerfile",
     "command": "a command line",
@@ -83,6 +84,8 @@ def tool_of(document: object) -> Tool | None:
         return None
     if "apiVersion" in document and "kind" in document:
         return "kubernetes"
+    if "azuremlschemas" in str(document.get("$schema")) and ("command" in document or "jobs" in document):
+        return "azureml"
     services = document.get("services")
     if isinstance(services, Mapping) and any(
         isinstance(service, Mapping) and ("image" in service or "build" in service) for service in services.values()

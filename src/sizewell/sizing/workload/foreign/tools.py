@@ -54,6 +54,7 @@ def drafts(tool: Tool, document: Any) -> list[Draft]:
         "skypilot": _skypilot,
         "kubernetes": _kubernetes,
         "dstack": _dstack,
+        "azureml": _azureml,
         "compose": _compose,
         "dockerfile": _dockerfile,
         "command": _command,
@@ -126,6 +127,9 @@ def _command(text: str) -> Iterator[Draft]:
     read_commands(draft, "the command")
     if draft.name == "service" and draft.work == "training":
         draft.name = "training"
+    if draft.work == "service" and (limit := draft.values.pop("deadline", None)):
+        draft.taken = [(key, at) for key, at in draft.taken if key != "deadline"]
+        draft.leave(f"the time of sbatch, {limit}", "a service has no end; schedule: {on: ...} says when it runs")
     yield draft
 
 
@@ -136,13 +140,14 @@ def _slurm(draft: Draft, text: str) -> None:
         options[{"J": "job-name", "N": "nodes", "t": "time", "G": "gpus"}.get(name, name)] = value
     if not options:
         return
-    draft.name = options.get("job-name", "training")
+    draft.name = options.get("job-name", draft.name)
     draft.said = {"accelerators": "the lines of sbatch"}
     nodes = _whole(options.get("nodes", "1").partition("-")[0]) or 1
     asked = next((options[name] for name in ("gres", "gpus-per-node", "gpus") if name in options), "")
     *kind, count = re.sub(r"^gpu:", "", asked).split(":")
     if asked and (each := _whole(count)):
         draft.asked += kind
+        draft.machines = nodes
         draft.devices = each if "gpus" in options and "gres" not in options else each * nodes
     if limit := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+)(?::\d+)?", options.get("time", "")):
         days, hours, minutes = (int(part or 0) for part in limit.groups())
@@ -196,7 +201,7 @@ def _skypilot(task: Mapping[str, Any]) -> Iterator[Draft]:
         if each.get("use_spot") is not None:
             draft.spot = bool(each["use_spot"])
     if len(counts) == 1:
-        draft.devices = counts.pop() * nodes
+        draft.devices, draft.machines = counts.pop() * nodes, nodes
     elif counts:
         draft.leave(
             "resources.accelerators", "different numbers of different accelerators: each may be used, in any number"
@@ -476,6 +481,35 @@ def _dstack_gpu(draft: Draft, stated: Any) -> int:
     elif memory and not exact:
         draft.leave(f"resources.gpu: {memory}", "the names of the accelerators say it")
     return _whole(str(count).split("..")[0]) or 1
+
+
+def _azureml(job: Mapping[str, Any]) -> Iterator[Draft]:
+    """A job of Azure Machine Learning, by the schema of its command job; of a pipeline each job that is one."""
+    if "command" not in job:
+        for name, inner in _mapping(job.get("jobs")).items():
+            yield from _azureml({"name": name, "type": "command", **_mapping(inner)})
+        return
+    environment = _environment(job.get("environment_variables"))
+    image = str(_mapping(job.get("environment")).get("image") or "")
+    name = job.get("name") or job.get("display_name") or job.get("experiment_name") or "job"
+    draft = Draft(name=str(name), image=image, environment=environment)
+    draft.commands = lines_of(str(job["command"]), environment)
+    wanted = _mapping(job.get("resources"))
+    draft.machines = _whole(wanted.get("instance_count")) or 1
+    if kind := wanted.get("instance_type"):
+        draft.take("resources.instance_type", [str(kind)], "resources.instance_type")
+    each = _whole(_mapping(job.get("distribution")).get("process_count_per_instance"))
+    draft.devices = each * draft.machines if each else None
+    seconds = _whole(_mapping(job.get("limits")).get("timeout"))
+    read_commands(draft, "command")
+    if seconds and draft.work != "service":
+        draft.take("deadline", units.show_duration(seconds), "limits.timeout")
+    if draft.machines > 1 and not each:
+        draft.leave(f"resources.instance_count: {draft.machines}", "how many are needed is found")
+    read = ("$schema", "type", "name", "display_name", "experiment_name", "command", "environment_variables",
+            "resources", "distribution", "limits")  # fmt: skip
+    draft.leave_rest(job, read)
+    yield draft
 
 
 def _compose(document: Mapping[str, Any]) -> Iterator[Draft]:
