@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -69,6 +70,14 @@ def test_the_reader_may_leave(form: list[str]) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(60) == 141
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_are_no_fault(closed: str, tmp_path: Path) -> None:
+    """As they are for a command that a daemon or cron starts."""
+    line = f"{shlex.join([*SIZEWELL, 'offers', 'H100', '--cloud', 'aws'])} {closed}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -866,3 +866,124 @@ def test_a_recognizer_of_speech_is_no_chat(
 )
 def test_an_address_says_what_to_do_with_it(given: str, way: str, sizewell: Sizewell) -> None:
     assert way in sizewell("import", given).err
+
+
+@pytest.mark.parametrize(
+    ("line", "model"),
+    [
+        (
+            "docker run -e LLAMA_ARG_HF_REPO=Qwen/Qwen2.5-14B-Instruct-GGUF:Q4_K_M ghcr.io/ggml-org/llama.cpp:server-cuda",
+            "Qwen/Qwen2.5-14B-Instruct-GGUF:Q4_K_M",
+        ),
+        (
+            "LLAMA_ARG_HF_REPO=a/Qwen2.5-14B-Instruct-GGUF LLAMA_ARG_HF_FILE=qwen2.5-14b-instruct-q4_k_m.gguf llama-server",
+            {"name": "Qwen/Qwen2.5-14B-Instruct", "weights": "int4"},
+        ),
+        (
+            "LLAMA_ARG_MODEL=/m/qwen2.5-14b-instruct-q4_k_m.gguf llama-server",
+            {"name": "Qwen/Qwen2.5-14B-Instruct", "weights": "int4"},
+        ),
+        (
+            "llama-server -mu https://huggingface.co/a/b/resolve/main/qwen2.5-14b-instruct-q4_k_m.gguf",
+            {"name": "Qwen/Qwen2.5-14B-Instruct", "weights": "int4"},
+        ),
+        (
+            "docker run -e MODEL_ID=Qwen/Qwen3-8B -e QUANTIZE=awq ghcr.io/huggingface/text-generation-inference:3",
+            {"name": "Qwen/Qwen3-8B", "weights": "int4"},
+        ),
+        (
+            "docker run -e MODEL_ID=BAAI/bge-m3 -e DTYPE=float16 ghcr.io/huggingface/text-embeddings-inference:1.8",
+            {"name": "BAAI/bge-m3", "precision": "fp16"},
+        ),
+        (
+            "docker run -e SM_VLLM_MODEL=Qwen/Qwen3-8B -e SM_VLLM_QUANTIZATION=fp8 vllm:server-sagemaker-cuda",
+            {"name": "Qwen/Qwen3-8B", "weights": "fp8"},
+        ),
+        (
+            "docker run -e OPTION_MODEL_ID=Qwen/Qwen3-8B -e OPTION_QUANTIZE=fp8 djl-inference:0.36.0-lmi18.0.0-cu128",
+            {"name": "Qwen/Qwen3-8B", "weights": "fp8"},
+        ),
+        (
+            "docker run -e MODEL_NAME=Qwen/Qwen3-8B -e QUANTIZATION=awq runpod/worker-v1-vllm:stable",
+            {"name": "Qwen/Qwen3-8B", "weights": "int4"},
+        ),
+        (
+            "docker run -e QUANTIZE=awq text-generation-inference:3 --model-id Qwen/Qwen3-8B --quantize fp8",
+            {"name": "Qwen/Qwen3-8B", "weights": "fp8"},  # a command line wins
+        ),
+        ("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes", {"name": "Qwen/Qwen3-8B", "weights": "int4"}),
+        ("vllm serve unsloth/Qwen3-8B-bnb-4bit", {"name": "Qwen/Qwen3-8B", "weights": "int4"}),
+    ],
+)
+def test_variables_of_a_server_are_its_options(line: str, model: Any, sizewell: Sizewell) -> None:
+    sizewell("import", line, "--name", "x")
+    assert yaml.safe_load(Path("x.yaml").read_text(encoding="utf-8"))["model"] == model
+
+
+SBATCH = """#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gres=gpu:h100:8
+#SBATCH --time=12:00:00
+srun python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 {options}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [("--tp 16 --nnodes 2", False), ("--tp 8 --pp 2", False), ("--tp 16", False), ("--tp 8", True)],
+)
+def test_a_server_of_sbatch_is_a_service_without_an_end(options: str, *, kept: bool, sizewell: Sizewell) -> None:
+    Path("serve.sh").write_text(SBATCH.format(options=options), encoding="utf-8")
+    said = sizewell("import", "serve.sh").out
+    assert "wrote service.yaml" in said
+    assert "deadline" not in said
+    assert "the time of sbatch, 12h: a service has no end" in said
+    assert ("a replica on several machines of h100: a replica is sized on one machine" in said) is not kept
+    spec = yaml.safe_load(Path("service.yaml").read_text(encoding="utf-8"))
+    assert spec["name"] == "service"
+    assert ("resources" in spec) is kept
+
+
+AZURE_JOB = """
+$schema: https://azuremlschemas.azureedge.net/latest/commandJob.schema.json
+type: command
+experiment_name: style
+code: ./src
+command: >-
+  accelerate launch train.py --model_name_or_path mistralai/Mistral-7B-v0.3 --use_peft
+  --lora_r 16 --num_train_epochs 2 --per_device_train_batch_size 4 --max_seq_length 2048
+environment: azureml:acft-hf-nlp-gpu@latest
+compute: azureml:gpu-a100-cluster
+distribution: {type: pytorch, process_count_per_instance: 1}
+resources: {instance_count: 2, instance_type: Standard_NC24ads_A100_v4}
+limits: {timeout: 7200}
+"""
+
+
+def test_a_job_of_azure_machine_learning_is_read(sizewell: Sizewell) -> None:
+    Path("job.yaml").write_text(AZURE_JOB, encoding="utf-8")
+    said = sizewell("size", "job.yaml").err
+    assert "this is an Azure Machine Learning job, not a spec" in said
+    assert "sizewell import job.yaml" in said
+    sizewell("import", "job.yaml")
+    spec = yaml.safe_load(Path("style.yaml").read_text(encoding="utf-8"))
+    assert spec["training"]["global_batch"] == 4 * 2 * 2048
+    assert (spec["training"]["method"], spec["deadline"]) == ("lora", "2h")
+    assert spec["resources"] == {"instance_type": ["Standard_NC24ads_A100_v4"], "gpus": 2}
+    pipeline = AZURE_JOB.replace("\n", "\n    ").replace("type: command", "", 1)
+    Path("steps.yaml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json\ntype: pipeline\njobs:\n"
+        f"  tune:{pipeline}\n",
+        encoding="utf-8",
+    )
+    sizewell("import", "steps.yaml")
+    assert yaml.safe_load(Path("tune.yaml").read_text(encoding="utf-8"))["model"] == "mistralai/Mistral-7B-v0.3"
+
+
+def test_a_spec_in_toml_is_told_as_yaml(sizewell: Sizewell) -> None:
+    text = 'name = "chat"\nkind = "inference"\nmodel = "Qwen/Qwen3-8B"\n[traffic]\nrps = 4\ninput_tokens = 9\n'
+    Path("chat.toml").write_text(text + "output_tokens = 3\n", encoding="utf-8")
+    said = sizewell("size", "chat.toml").err
+    assert "is TOML, and a spec is YAML" in said
+    Path("chat.yaml").write_text(said.partition("write it as ")[2], encoding="utf-8")
+    assert read_spec("chat.yaml", load()).traffic.rps == 4

@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
@@ -95,6 +96,7 @@ click.version_option(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; nothing but the exit code comes back, for bad input and interruptions too."""
+    _open_streams()
     arguments = sys.argv[1:] if argv is None else list(argv)
     terminal.choose(color=terminal.color_of(arguments))  # until they are parsed
     gc.set_threshold(100_000, 50, 100)  # a command is short: most of what it loads is there until it ends
@@ -145,6 +147,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _open_streams() -> None:
+    """What reads and writes nothing in place of the streams that are closed, as those of a daemon's command may be."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
+
+
 def command() -> NoReturn:
     """The installed command: `main`, and then the process ends at once.
 
@@ -152,6 +161,7 @@ def command() -> NoReturn:
     """
     from sizewell.cli import environment
 
+    _open_streams()
     unfit = environment.hand_over(sys.argv[1:])
     if unfit:
         sys.stderr.write(f"sizewell: {unfit}\n")

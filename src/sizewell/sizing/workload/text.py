@@ -107,6 +107,8 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
             raise SpecError([fault], subject=origin)
         if isinstance(data, list) and any(isinstance(each, dict) and "kind" in each for each in data):
             raise _refusal(origin, SEVERAL.format(len(data)), ONE_EACH)
+        if isinstance(data, str) and (line := _of_toml(text)):
+            raise _refusal(origin, "is TOML, and a spec is YAML", f"write it as {line}")
         kind = "a list" if isinstance(data, list) else f"the text {str(data)[:40]!r}"
         raise _refusal(
             origin,
@@ -114,6 +116,17 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
             "`sizewell new chat` writes a first one",
         )
     return data
+
+
+def _of_toml(text: str) -> str:
+    """A spec that is written in TOML as a line of YAML; "" for a text that is none."""
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+        return yaml.safe_dump(data, default_flow_style=True, sort_keys=False, width=10**6).strip()
+    except (tomllib.TOMLDecodeError, yaml.YAMLError):
+        return ""
 
 
 SEVERAL: Final = "is a list of {} workloads, and a spec describes one"
