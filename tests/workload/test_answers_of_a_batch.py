@@ -28,4 +28,4 @@ def test_answers_to_a_prompt_multiply_the_records(key: str) -> None:
 def test_a_limit_of_answers_names_the_key_of_a_batch(key: str) -> None:
     row = alias("key", f"batch.{key}")
     assert row is not None
-    assert row.why.startswith("write output_tokens_per_record")
+    assert row.meant == "batch.output_tokens_per_record: $"

@@ -63,7 +63,7 @@ def test_clouds_beside_an_area_are_kept() -> None:
         ("schedule: Mon-Fri 8am-6pm JST", 'write schedule: {on: "Mon-Fri 08:00-18:00 Asia/Tokyo"}'),
         ("schedule: weekdays 9-17", 'write schedule: {on: "Mon-Fri 09:00-17:00 UTC"}, with your time zone'),
         ("schedule: 24/7", "leave schedule out"),
-        ('schedule: {on: "weekdays"}', "end with an IANA time zone, such as Mon-Fri 00:00-24:00"),
+        ('schedule: {on: "weekdays"}', 'write "Mon-Fri 00:00-24:00 UTC", with your time zone'),
         ('schedule: {on: "Mon-Fri UTC"}', 'write "Mon-Fri 00:00-24:00 UTC"'),
         ('schedule: {on: "weekdays Europe/London"}', 'write "Mon-Fri 00:00-24:00 Europe/London"'),
         ('schedule: {on: "24/7 UTC"}', "leave schedule out"),

@@ -38,7 +38,7 @@ def _trains(raw: Mapping[str, object]) -> bool:
 
 
 _A_MACHINE: Final = re.compile(
-    r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)"
+    r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)|nproc_per_node|ntasks_per_node"
 )
 _IN_ALL: Final = re.compile(
     r"(?:num|n|number_of)_(?:gpus|devices|accelerators|cards)|(?:gpu|device|accelerator|card)_count|count"
@@ -54,16 +54,43 @@ def _of_each_machine(key: str, given: object) -> str:
     """The accelerators of all machines, of their type and how many of them one machine has."""
     section = given if isinstance(given, Mapping) else {}
     types = [each for each in section if str(each) in _TYPE and isinstance(section[each], str)]
+    named_here = section.get("accelerators")
+    if isinstance(named_here, list) and len(named_here) == 1:
+        named_here = named_here[0]
+    if isinstance(named_here, str) and not types:
+        types = ["accelerators"]
     counted = {each: str(each) for each in section if type(section[each]) is int}
     numbers = [each for each, name in counted.items() if _A_MACHINE.fullmatch(name)]
-    nodes = next((section[each] for each in ("nodes", "machines", "num_nodes") if each in section), 1)
+    nodes = next((section[each] for each in _MACHINES if each in section), 1)
+    if numbers == [key] and not types and type(nodes) is int:
+        return _counted_already(section[key], nodes, section)
     if not numbers and types != ["gpu"]:  # which is memory, and has a fix of its own
         numbers, nodes = [each for each, name in counted.items() if _IN_ALL.fullmatch(name)], 1
     if len(types) != 1 or len(numbers) != 1 or type(nodes) is not int or key not in (types[0], numbers[0]):
         return ""
-    line = f"accelerators: {{{named(section[types[0]])[1:-1]}: {section[numbers[0]] * nodes}}}"
+    written = named_here if types[0] == "accelerators" else section[types[0]]
+    line = f"accelerators: {{{named(str(written))[1:-1]}: {section[numbers[0]] * nodes}}}"
     line += f", the number over all {nodes} machines" if nodes > 1 else ""
+    if types[0] == "accelerators":
+        return f"write {line}"
     return f"leave it out: it is in {line}" if key == numbers[0] else f"write {line}"
+
+
+_MACHINES: Final = ("nodes", "machines", "num_nodes", "nnodes", "hosts", "servers", "instance_count", "node_count")
+
+
+def _counted_already(each: int, nodes: int, section: Mapping[str, object]) -> str:
+    """The accelerators of all machines, beside a type that has its number, a machine type, or nothing."""
+    stated = section.get("accelerators")
+    if section.get("instance_type"):
+        return "leave it out: accelerators come with the machine type; nodes says how many machines"
+    over = f", the number over all {nodes} machines" if nodes > 1 else ""
+    if isinstance(stated, Mapping) and len(stated) == 1:
+        [(name, number)] = stated.items()
+        if number != each * nodes:
+            return f"write accelerators: {{{name}: {each * nodes}}}{over}"
+        return f"leave it out: {name}: {number} counts those of all machines"
+    return "" if stated or "gpus" in section else f"write gpus: {each * nodes}{over}"
 
 
 def _over_machines(fix: str, raw: Mapping[str, object]) -> str:
@@ -206,7 +233,7 @@ def _latency(path: str, stated: object) -> str:
 _BOUNDS: Final = (
     ("ttft", r"ttft|first"),
     ("tpot", r"tpot|itl|tbt|inter|between|(?:per|next|output)_(?:output_)?token"),
-    ("latency", r"latency|response|e2e|end_to_end|answer|duration|time"),
+    ("latency", r"latency|response|e2e|end_to_end|answer|duration|time|wait|request|image|picture|page|clip|_per_"),
 )
 
 
@@ -216,9 +243,11 @@ def _bound(key: str, stated: object) -> str:
     bound = next((known for known, words in _BOUNDS if re.search(words, name)), "")
     text = str(stated).strip()
     number = re.fullmatch(r"\d+(?:\.\d+)?", text)
-    unit = re.search(r"_(ms|milliseconds|millis|s|sec|secs|seconds)$", name)
+    unit = re.search(r"_(ms|milliseconds|millis|s|sec|secs|seconds|minutes)$", name) or re.match(
+        r"(ms|milliseconds|millis|s|sec|secs|seconds|minutes)_per_", name
+    )
     if number and unit:
-        text += "ms" if unit[1].startswith("m") else "s"
+        text += {"minutes": "m"}.get(unit[1], "ms" if unit[1].startswith("m") else "s")
     elif number:
         text = _latency(f"slo.{bound}", stated).removeprefix("write ")
     if not bound or not re.fullmatch(r"[\d.]+ ?(?:ms|s|m)", text):
@@ -244,7 +273,7 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         or (_of_each_machine(key, given) if where == "resources" else "")
         or way_out(path, value)
         or (_bound(key, value) if where == "slo" else "")
-        or _meant_by_key(path, value)
+        or _unless_stated(_meant_by_key(path, value), given, raw)
         or _option(where, key, given, raw)
         if root is WorkloadSpec
         else ""
@@ -253,12 +282,32 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         plain = key.lower().replace("-", "_")
         near = [each for each in difflib.get_close_matches(plain, known, 3, 0.75) if _of_the_same(plain, each)]
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
+    fix = _unless_stated(fix, given, raw) if fix.startswith("did you") else fix
     if not fix:
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
         homes.sort(key=lambda home: home.count("."))  # the section that is nearest to the top
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
+
+
+def _unless_stated(fix: str, given: object, raw: Mapping[str, object]) -> str:
+    """The fix but where the spec has the key that it would write: what stands there is what the user means.
+
+    >>> _unless_stated("write output_tokens: 1024, if", {"output_tokens": 200}, {})
+    'leave it out: output_tokens: 200 stands beside it'
+    >>> _unless_stated("write slo: {ttft: 1s}", {}, {"slo": {"latency": "9s"}})
+    'write slo: {ttft: 1s}'
+    """
+    match = re.match(r"did you mean '(\w+)'\?|write (\w+): (?:\{(\w+): )?", fix)
+    if match is None:
+        return fix
+    key = match[1] or match[3] or match[2]
+    beside = given if isinstance(given, Mapping) else {}
+    section = (beside.get(match[2]) or raw.get(match[2])) if match[3] else beside
+    if not isinstance(section, Mapping) or section.get(key) is None or isinstance(section[key], Mapping):
+        return fix
+    return f"leave it out: {f'{match[2]}.' if match[3] else ''}{key}: {section[key]} stands beside it"
 
 
 def _option(where: str, key: str, given: object, raw: Mapping[str, object]) -> str:
@@ -301,8 +350,12 @@ def _meant_by_key(path: str, value: object) -> str:
     if "$" in row.meant and isinstance(value, list) and "[$]" in row.meant:
         stated = ", ".join(map(str, value))
     home, _, line = row.meant.rpartition(".") if re.match(r"[\w.]+: ", row.meant) else ("", "", row.meant)
-    if home == path.rpartition(".")[0] and line.endswith(": $"):
+    if home == path.rpartition(".")[0] and line.endswith(": $") and not row.why:
         return f"did you mean '{line.removesuffix(': $')}'?"
+    if value is False and "$" not in row.meant:
+        return "leave it out: that is the default"
+    if (said := way_out(_target(home, line), value)).startswith("leave it out"):
+        return said
     if isinstance(value, bool) and (said := way_out(row.meant.partition(": ")[0], value)):
         return said.replace("write ", f"write {row.meant.partition(': ')[0]}: ", 1)
     if "$" in row.meant and not stated:
@@ -319,7 +372,7 @@ def _meant_by_key(path: str, value: object) -> str:
         stated = meant[1]
     line = line.replace("$", stated)
     line = line if home == path.rpartition(".")[0] or not home else f"{home}: {{{line}}}"
-    return f"write {line}{in_place(stated) if device else ''}"
+    return f"write {line}{in_place(stated) if device else ''}{f', {row.why}' if row.why else ''}"
 
 
 def _target(home: str, line: str) -> str:

@@ -98,8 +98,13 @@ def pictures_of(section: Mapping[str, object], load: Load, known: Known) -> dict
         whole = sum((load.of_request(size) for size in sizes), Fraction(0))
         as_it_is = len(sizes) == 1 and whole == exact(sizes[0].part.number)
         stated["per_request"] = sizes[0].part.value if as_it_is else show_count(max(round(whole), 1))
+    paper = _paper(section) if known.sees else {}
+    stated |= paper
+    keys += [str(key) for key in section if paper and _PAPER.fullmatch(key)]
     for key, value in section.items():
         part = part_of(str(key), value)
+        if paper and (_PAPER.fullmatch(key) or SIZE.fullmatch(part.what)):
+            continue
         meant = {} if part.per or part.period or str(key) == "images" else _drawn(part.what, value, section, known)
         stated |= meant or {}
         keys += [str(key)] if meant is not None and (meant or _GUIDED.fullmatch(part.what)) else []
@@ -111,6 +116,10 @@ def pictures_of(section: Mapping[str, object], load: Load, known: Known) -> dict
         return dict.fromkeys(keys, f"leave it out: {_OWN_WAY}")
     line = f"images: {{{', '.join(f'{key}: {value}' for key, value in written.items())}}}"
     said = " (a frame a second: with as many as you look at)" if any(size.part.guessed for size in sizes) else ""
+    if paper and not any(map(_DOTS.fullmatch, section)):
+        said = f" (at {_DPI} dots an inch: with those of your scans)"
+    elif paper and not any(_PAPER.fullmatch(key) and not _DOTS.fullmatch(key) for key in section):
+        said = " (pages of A4: with the side of your own)"
     lines = {
         key: f"leave it out: it is in {line}" if index else f"write {line}{said}" for index, key in enumerate(keys)
     }
@@ -118,6 +127,27 @@ def pictures_of(section: Mapping[str, object], load: Load, known: Known) -> dict
         for part in load.chain[load.request + 1 : load.place(size) + 1]:
             lines.setdefault(part.key, f"leave it out: it is in {line}")
     return lines
+
+
+_DOTS: Final = re.compile(r"(?:[a-z]+_)?(?:dpi|ppi)")
+_PAPER: Final = re.compile(r"(?:[a-z]+_)?(?:dpi|ppi)|(?:page|paper|sheet|document)_(?:size|format)")
+_DPI: Final = 150  # a round number to begin with, where only the paper is stated
+_INCHES: Final = {"a3": (11.69, 16.54), "a4": (8.27, 11.69), "a5": (5.83, 8.27), "letter": (8.5, 11),
+                  "legal": (8.5, 14), "tabloid": (11, 17)}  # fmt: skip
+
+
+def _paper(section: Mapping[str, object]) -> dict[str, object]:
+    """The side of a square of as many pixels as a page has, by its paper (A4 where none is stated) and the scan's dpi.
+
+    >>> _paper({"dpi": 150}), _paper({"page_size": "letter", "scan_dpi": 300}), _paper({"page_size": "1024x1024"})
+    ({'resolution': 1475}, {'resolution': 2901}, {})
+    """
+    dots = next((number_of(value) for key, value in section.items() if _DOTS.fullmatch(key)), None)
+    sizes = [value for key, value in section.items() if _PAPER.fullmatch(key) and not _DOTS.fullmatch(key)]
+    inches = _INCHES.get(re.sub(r"^(?:us|din)[ -]?", "", str(sizes[0]).strip().lower()) if sizes else "a4")
+    if inches is None or not (sizes or dots):
+        return {}
+    return {"resolution": round((dots or _DPI) * (inches[0] * inches[1]) ** 0.5)}
 
 
 def _counted_above(load: Load) -> set[str]:

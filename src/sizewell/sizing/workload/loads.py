@@ -56,7 +56,7 @@ from sizewell.sizing.workload.load_things import (
     tokens_each,
 )
 from sizewell.sizing.workload.load_words import TEXT, number_of, of_text
-from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
+from sizewell.sizing.workload.schedule import hours_meant, parse_schedule, time_between
 from sizewell.sizing.workload.ways_out import way_out
 
 _PER: Final = {"second": "", "minute": "/min", "hour": "/h", "day": "/d"}  # as a rate is written
@@ -195,18 +195,55 @@ _WHEN_DONE: Final = re.compile(
 )
 
 
+# The times of the clock between which a batch may run, in two keys or in one.
+_BEGINS: Final = re.compile(
+    r"(?:[a-z]+_)?(?:start|starts|begin|begins|from|not_before|earliest|opens?|after)(?:_(?:at|time|hour|date))?"
+)
+_ENDS: Final = re.compile(
+    r"(?:[a-z]+_)*(?:end|ends|finish|finishes|finished|stop|stops|to|until|till|not_after|latest|done|ready|due|"
+    r"completed?|closes?|before|deadline)(?:_(?:at|by|before|time|hour|date))?"
+)
+_HOURS_OF: Final = re.compile(r"(?:[a-z]+_)?(?:hours|between|window|times?|period|slot|schedule)")
+
+
+def _of_the_clock(section: Mapping[str, object]) -> dict[str, str]:
+    """The window of a batch that is stated by when it begins and when it has to end.
+
+    >>> _of_the_clock({"start": "22:00", "end": "06:30"})
+    {'start': 'write window: 8h30m', 'end': 'leave it out: it is in window: 8h30m'}
+    >>> _of_the_clock({"between": "1am and 5am"}), _of_the_clock({"from": "s3://b/in", "to": "s3://b/out"})
+    ({'between': 'write window: 4h'}, {})
+    """
+    begin = next((key for key in section if _BEGINS.fullmatch(key)), "")
+    end = next((key for key in section if _ENDS.fullmatch(key) and not _BEGINS.fullmatch(key)), "")
+    keys = [begin, end] if begin and end else []
+    span = time_between(f"{section[begin]} - {section[end]}") if keys else ""
+    for key in () if span else section:
+        if key != "window" and _HOURS_OF.fullmatch(key) and (span := time_between(str(section[key]))):
+            keys = [key]
+            break
+    if not span:
+        return {}
+    stated = section.get("window", span)
+    lines = dict.fromkeys(keys, f"leave it out: it is in window: {stated}")
+    return lines if "window" in section else {**lines, keys[0]: f"write window: {span}"}
+
+
 def _within(section: Mapping[str, object]) -> dict[str, str]:
     """How long a batch may take, under a name of somebody's own.
 
     >>> _within({"finish_in": "3 days"}), _within({"max_duration_hours": 6}), _within({"done_within": "soon"})
     ({'finish_in': 'write window: 3d'}, {'max_duration_hours': 'write window: 6h'}, {})
     """
-    lines: dict[str, str] = {}
+    lines = _of_the_clock(section)
     for key, value in section.items():
+        if key in lines:
+            continue
         name, _, unit = key.rpartition("_")
         timed = period_s(unit) and number_of(value) and _TIME_OF_ALL.fullmatch(name)
         if not timed and not _TIME_OF_ALL.fullmatch(key):
-            if _WHEN_DONE.fullmatch(key):
+            one_time = (_BEGINS.fullmatch(key) or _ENDS.fullmatch(key)) and time_between(f"{value} - {value}")
+            if _WHEN_DONE.fullmatch(key) or one_time:
                 lines[key] = "leave it out: window says how long it may take, whenever it starts"
             continue
         window = window_of(f"{value}{unit[0]}" if timed else value)
@@ -346,8 +383,11 @@ _REQUEST: Final = ("request", "query", "question", "prompt", "call", "message", 
 
 def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
-    parts = parts_of(section, _STANDS, known)
     rate = next((name for name in _RATES if name in section), "")
+    several_answers = next((key for key in section if _ANSWERS.fullmatch(key) and number_of(section[key])), "")
+    if several_answers and (rate or "_per_" not in several_answers):
+        return _with_answers(several_answers, rate, section, spec)
+    parts = parts_of(section, _STANDS, known)
     if rate:
         return _beside_a_rate(rate, section, parts, known)
     at_once = _at_once(parts, section, known)
@@ -366,6 +406,33 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return lines
     left = {part.key: f"leave it out: it is in {_line(line)}" for part in load.chain[1 : load.request + 1]}
     return {**_inside(load, section), **lines, **left, root.key: line}
+
+
+def _with_answers(key: str, rate: str, section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """Requests that each are answered several times, as so many requests: each answer is generated on its own.
+
+    >>> _with_answers("n", "rps", {"rps": 2, "n": 4}, {})
+    {'n': 'write rps: 8 (4 answers to each are generated as so many requests)'}
+    """
+    answers = number_of(section[key]) or 1.0
+    said = f" ({show_count(round(answers))} answers to each are generated as so many requests)"
+    plain = {name: value for name, value in section.items() if name != key}
+    if rate:
+        number, unit = _parted(section[rate])
+        whole = f"{rounded(float(exact(number) * exact(answers)), shorter=bool(unit))}{unit}"
+        lines = _traffic({**plain, rate: whole}, spec)
+        above = next((line for line in lines.values() if line.startswith(f"write {rate}: ")), "")
+        return {**lines, key: f"leave it out: it is in {_line(above)}" if above else f"write {rate}: {whole}{said}"}
+    known = known_of(spec)
+    parts = parts_of(plain, _STANDS, known)
+    root = _at_once(parts, plain, known) or _root(parts, known)
+    if root is None or _measured_rate(root, parts):
+        return {**_traffic(plain, spec), key: "leave it out: the tokens of all answers are counted"}
+    many = rounded(float(exact(root.number) * exact(answers)), whole=True)
+    lines = _traffic({**plain, root.key: many}, spec)
+    line = lines.get(root.key, "")
+    lines[key] = f"leave it out: it is in {_line(line)}" if line else ""
+    return {**lines, root.key: f"{line}{said}"} if line else lines
 
 
 _TRAFFIC: Final = {"input": "input_tokens", "output": "output_tokens", "audio": "audio"}

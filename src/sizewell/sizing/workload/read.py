@@ -121,14 +121,14 @@ def parse_spec(
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
         from sizewell.sizing.workload.places import placed
-        from sizewell.sizing.workload.repair import of_the_machine_alone, together, tried, without_added
+        from sizewell.sizing.workload.repair import gathered, of_the_machine_alone, together, tried, without_added
 
         def judge(changed: Mapping[str, Any]) -> list[Fault]:
             return _faults_of(changed, catalog)
 
         faults = [tried(raw, fault, faults, judge) for fault in faults]
         faults = [tried(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
-        faults = of_the_machine_alone(without_added(raw, faults))
+        faults = gathered(raw, of_the_machine_alone(without_added(raw, faults)))
         raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
@@ -204,7 +204,7 @@ def _judged(
             from sizewell.sizing.workload.names import unknown_names
 
             more += unknown_names(spec, catalog)
-        faults += [fault for fault in more if not _touches(fault.path, touched)]
+        faults += [fault for fault in _told_once(more) if not _touches(fault.path, touched)]
     elif catalog is not None:
         faults += _unknown_apart(raw, [fault.path for fault in faults], catalog)
     return spec, faults
@@ -455,6 +455,12 @@ def _without_paths(raw: Mapping[str, Any], paths: Sequence[str]) -> dict[str, An
         elif parents:
             reduced.pop(parents[0], None)  # an item of a list, or a missing key: leave the whole section out
     return dict(reduced)
+
+
+def _told_once(faults: Sequence[Fault]) -> list[Fault]:
+    """The faults, of several that say that one and the same key is missing the first."""
+    missing = [fault.path if fault.message.startswith("is missing") else "" for fault in faults]
+    return [fault for at, fault in enumerate(faults) if not missing[at] or missing.index(missing[at]) == at]
 
 
 def _touches(path: str, touched: Sequence[str]) -> bool:

@@ -111,6 +111,46 @@ def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault
     ]
 
 
+def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
+    """The faults with one line for each section that several of them write, or that stands as a name alone.
+
+    Two lines `model: {...}` are one too many, and one without the name that the spec has loses it.
+    """
+    lines = [_section_of(fault) for fault in faults]
+    made: dict[str, dict[str, Any]] = {}
+    for each in filter(None, lines):
+        [(section, value)] = each.items()
+        stands = raw.get(section)
+        if stands is None or (isinstance(stands, str) and section in ("model", "engine")):
+            made[section] = {**made.get(section, {} if stands is None else {"name": stands}), **value}
+    written: set[str] = set()
+    answers = []
+    for fault, line in zip(faults, lines, strict=True):
+        section = next(iter(line or {}), "")
+        if section not in made:
+            answers.append(fault)
+            continue
+        text = yaml.safe_dump({section: made[section]}, default_flow_style=True, sort_keys=False, width=10**6)
+        rest = fault.fix.removeprefix("write ")
+        said = rest[len(_first(rest)) :]
+        again = f"leave it out: it is in {text.strip()[1:-1]}"
+        answers.append(replace(fault, fix=again if section in written else f"write {text.strip()[1:-1]}{said}"))
+        written.add(section)
+    return answers
+
+
+def _section_of(fault: Fault) -> dict[str, dict[str, Any]] | None:
+    """The section at the top that the fix of a key elsewhere writes; None for another fix."""
+    if not fault.fix.startswith("write ") or not fault.message.startswith("unknown key"):
+        return None
+    line = _line(fault.fix.removeprefix("write "))
+    if not isinstance(line, dict) or len(line) != 1:
+        return None
+    section, value = next(iter(line.items()))
+    elsewhere = fault.path.partition(".")[0] != section
+    return line if isinstance(value, dict) and section in keys_at(()) and elsewhere else None
+
+
 def of_the_machine_alone(faults: Sequence[Fault]) -> list[Fault]:
     """The faults but those of a kind of work and its load, where the one way out sizes a machine without them."""
     if not any(fault.fix.startswith(MACHINE_ALONE[:22]) for fault in faults if fault.path.startswith("model")):
@@ -134,6 +174,7 @@ def together(
         return [*faults]
     still = faults_of(mended)
     known = {fault.path for fault in faults}
+    missing = {fault.path for fault in faults if fault.message.startswith("is missing")}
     left = {(fault.path, fault.message) for fault in still}
     read = {(fault.path, fault.message) for fault in faults_of(raw)}  # else a fault of the text
     stands = left | {(fault.path, fault.message) for fault in others} - read
@@ -141,8 +182,11 @@ def together(
     new = [
         fault
         for fault in still
-        if not any(_about(fault, path) or path.startswith(f"{fault.path}.") for path in known)
-        and _node(mended, _steps(fault.path)) == _node(raw, _steps(fault.path))
+        if (fault.message.startswith("does not say") and fault.path not in known - missing)
+        or (
+            not any(_about(fault, path) or path.startswith(f"{fault.path}.") for path in known)
+            and _node(mended, _steps(fault.path)) == _node(raw, _steps(fault.path))
+        )
     ]
     return [*unreadable, *kept, *new]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from sizewell.sizing.units import UnitError
+from sizewell.sizing.units import UnitError, show_duration
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 FULL_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -15,7 +16,8 @@ ALLOWED: Final = "weekly windows and an IANA time zone, such as 'Mon-Fri 07:00-2
 
 _ALWAYS: Final = ("24/7", "24x7", "always")
 _ALL_WEEK: Final = "leave schedule out: without one it is on all week"
-_WORDS: Final = {"weekdays": "Mon-Fri", "workdays": "Mon-Fri", "weekend": "Sat,Sun", "weekends": "Sat,Sun"}
+_WORDS: Final = {**dict.fromkeys(("m-f", "weekday", "weekdays", "workdays"), "Mon-Fri"), "weekend": "Sat,Sun",
+                 "weekends": "Sat,Sun"}  # fmt: skip
 # Places where a clock is called so; of those whose clocks differ the one where most people work first.
 _ABBREVIATED: Final[dict[str, tuple[str, ...]]] = {
     "ACDT": ("Australia/Adelaide",), "ACST": ("Australia/Adelaide", "Australia/Darwin"), "ADT": ("America/Halifax",),
@@ -102,7 +104,13 @@ def parse_schedule(value: object) -> WeeklySchedule:
                 raise UnitError(ALLOWED, _ALL_WEEK)
             hours, said = hours_meant(value)
             raise UnitError(ALLOWED, f'write "{hours}"{said}')
-        windows.append(_window(*match.groups()))
+        try:
+            windows.append(_window(*match.groups()))
+        except UnitError:
+            hours, said = hours_meant(value)
+            if "days" in said or "hours" in said:  # which are an example
+                raise
+            raise UnitError(ALLOWED, f'write "{hours}"{said}') from None
         rest = rest[match.end() :].strip()
         if rest and rest[0] not in ",;":
             hours, said = hours_meant(value)
@@ -123,10 +131,9 @@ def hours_meant(text: str) -> tuple[str, str]:
     >>> hours_meant("9-5")
     ('Mon-Fri 09:00-17:00 UTC', ', with your days and time zone')
     """
-    before, _, last = text.strip().rpartition(" ")
-    zones = _zones(last)
+    before, last, zones = _zone_at_end(text)
     called = zones or (last.isupper() and len(last) <= 6)  # a zone, if one that nobody knows
-    written = (before if called else text).strip().rstrip(",")
+    written = re.sub(r"[ ,]+(?:in|at)$", "", (before if called else text).strip().rstrip(","))
     asked = []
     if not (hours := _plain(written)):
         alone = _plain(f"Mon-Fri {_afternoon(written)}")
@@ -140,19 +147,63 @@ def hours_meant(text: str) -> tuple[str, str]:
     return f"{hours} {zones[0] if zones else 'UTC'}", said
 
 
+def _zone_at_end(text: str) -> tuple[str, str, tuple[str, ...]]:
+    """What stands before a time zone, the zone as it is written, of up to three words, and the zones that it names.
+
+    >>> _zone_at_end("daily 9-17 New York"), _zone_at_end("daily 9-17")
+    (('daily 9-17', 'New York', ('America/New_York',)), ('daily', '9-17', ()))
+    >>> _zone_at_end("daily 9-17 (Tokyo time)")
+    ('daily 9-17', 'Tokyo', ('Asia/Tokyo',))
+    """
+    words = re.sub(r"[ ,]*\b(?:local )?time$", "", re.sub(r"[()]|\.$", "", text.strip()), flags=re.IGNORECASE).split()
+    for count in (3, 2, 1):
+        last = " ".join(words[-count:])
+        if zones := _zones(last):
+            return " ".join(words[:-count]), last, zones
+    return " ".join(words[:-1]), "".join(words[-1:]), ()
+
+
 def _zones(word: str) -> tuple[str, ...]:
-    """The time zones that a word names; () where it is none."""
+    """The time zones that a word names, also by a city; () where it is none.
+
+    >>> _zones("CET"), _zones("paris"), _zones("Mon")
+    (('CET',), ('Europe/Paris',), ())
+    """
     from zoneinfo import available_timezones
 
-    if word in available_timezones():
+    names = available_timezones()
+    if word in names:
         return (word,)
-    return _ABBREVIATED.get(word, ())
+    city = word.lower().replace(" ", "_")
+    cities = [name for name in names if re.fullmatch(rf"(?!Etc)\w+/(?:\w+/)?{re.escape(city)}", name, re.IGNORECASE)]
+    return _ABBREVIATED.get(word, ()) or tuple(sorted(cities)[:1])
+
+
+def time_between(text: str) -> str:
+    """How long it is from one time to another, of the clock or with their dates; "" for what has no two times.
+
+    >>> time_between("22:00 - 04:00"), time_between("between 1am and 5:30am"), time_between("2026-12-01 - 2026-12-03")
+    ('6h', '4h30m', '2d')
+    >>> time_between("6-8 hours"), time_between("3h"), time_between("22:00")
+    ('', '', '')
+    """
+    dated = re.findall(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?", text)
+    if dated:
+        first, last = (datetime.fromisoformat(each) for each in (dated[0], dated[-1]))
+        return show_duration((last - first).total_seconds()) if len(dated) == 2 and first < last else ""
+    form = r"(?<![\d:.])\d{1,2}(?::\d\d)?(?: ?[ap]m)?(?![\d:a-z])"
+    times = [each.replace(" ", "") for each in re.findall(form, text, re.IGNORECASE)]
+    forms = {(":" in each and "clock") or each[-2:].lower() for each in times}
+    if len(times) != 2 or not all(map(_hour, times)) or not (forms <= {"clock"} or forms <= {"am", "pm", "clock"}):
+        return ""
+    start, end = (_minute(_hour(each)) for each in times)
+    return show_duration(((end - start) % 1440 or 1440) * 60)
 
 
 def _afternoon(text: str) -> str:
     """`9-5`, whose end is one of the afternoon."""
     match = re.fullmatch(r"(\d{1,2})\s*(?:-|to)\s*(\d{1,2})", text)
-    return f"{match[1]}-{int(match[2]) + 12}" if match and int(match[2]) <= min(int(match[1]), 12) else text
+    return f"{match[1]}-{int(match[2]) + 12}" if match and int(match[2]) <= int(match[1]) <= 12 else text
 
 
 def _without_zone(text: str) -> str:
@@ -162,11 +213,7 @@ def _without_zone(text: str) -> str:
     if len(text.split()) == 5 and not re.search(r"[A-Za-z:]", text):
         return "this is cron: write the days and hours instead, such as Mon-Fri 08:00-18:00 Europe/London"
     hours, said = hours_meant(text)
-    if said == ", with your days and time zone":
-        return f'write "{hours}"{said}'
-    meant = _plain(text)
-    how = "end with an IANA time zone"
-    return f"{how}, such as {meant} Europe/London" if meant else f"{how}, such as Mon-Fri 08:00-18:00 Europe/London"
+    return f'write "{hours}"{said}'
 
 
 def _plain(text: str) -> str:
@@ -178,31 +225,47 @@ def _plain(text: str) -> str:
     ('Mon-Fri 09:00-18:00', 'Monday-Friday 08:00-17:00', 'Mon-Fri 09:00-18:00')
     >>> _plain("Monday through Thursday, from 7 am until 8 pm"), _plain("weekdays between 8 and 17")
     ('Monday-Thursday 07:00-20:00', 'Mon-Fri 08:00-17:00')
+    >>> _plain("every working day 8am-6pm"), _plain("8-18 Monday to Friday"), _plain("9:00-18:00 on weekdays")
+    ('Mon-Fri 08:00-18:00', 'Monday-Friday 08:00-18:00', 'Mon-Fri 09:00-18:00')
+    >>> _plain("Mon, Wed and Fri 9-12"), _plain("M-F 9-5"), _plain("daily 22-6")
+    ('Mon,Wed,Fri 09:00-12:00', 'Mon-Fri 09:00-17:00', 'daily 22:00-06:00')
     >>> _plain("weekdays"), _plain("Sat,Sun")
     ('Mon-Fri 00:00-24:00', 'Sat,Sun 00:00-24:00')
     """
+    text = re.sub(
+        r"(?:(?:every|each|on|all) )?(?:work(?:ing)?|business|week)[ -]?days?\b", "weekdays", text, flags=re.IGNORECASE
+    )
+    text = re.sub(r"(?:every|each) day\b", "daily", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(?:every|each|on) (?=[A-Za-z])", "", text, flags=re.IGNORECASE)
+    a_day = r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+    text = re.sub(rf"({a_day})(?:,? and |, )(?={a_day})", r"\1,", text, flags=re.IGNORECASE)
+    text = re.sub(r"^(\d.*?),? ([A-Za-z]{3,}(?:(?: to |[-,] ?)[A-Za-z]{3,})*)$", r"\2 \1", text)  # the hours first
     text = re.sub(r"([A-Za-z]+) (?:to|through|thru|until|till) ([A-Za-z]+)", r"\1-\2", text)
     text = re.sub(r"([A-Za-z]),? (?:(?:from|between|at) )?(?=\d)", r"\1 ", text)
-    text = re.sub(r"(?<=\d) (?=[ap]m\b)", "", text, flags=re.IGNORECASE)
+    text = re.sub(r"(?<=\d) (?=[ap]m\b)|(?<=\d) ?(?:h|hrs|hours|uhr)\b", "", text, flags=re.IGNORECASE)
     text = re.sub(r"(\d(?:[ap]m)?) (?:until|till|through|and) (?=\d)", r"\1-", text, flags=re.IGNORECASE)
     windows = []
     if _DAYS_ALONE.fullmatch(text):
         windows.append(f"{_WORDS.get(text.lower(), text)} 00:00-24:00")
-    for part in [] if windows else re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
+    for part in [] if windows else re.split(r"(?<=[\dm])\s*[,;]\s*(?=\S+\s+\d)", text):
         match = re.fullmatch(r"([A-Za-z,-]+)\s+(\d\S*?)\s*(?:-|to)\s*(\d\S*)", part)
         if match is None:
             return ""
-        days, ends = _WORDS.get(match[1].lower(), match[1]), (_hour(match[2]), _hour(match[3]))
+        last = _afternoon(f"{match[2]}-{match[3]}").rpartition("-")[2]
+        days, ends = _WORDS.get(match[1].lower(), match[1]), (_hour(match[2]), _hour(last))
         halves = [re.search(r"[ap]m$", end, re.IGNORECASE) is not None for end in match.groups()[1:]]
         if not all(ends) or len(set(halves)) > 1:
             return ""
         windows.append(f"{days} {ends[0]}-{ends[1]}")
-    meant = ", ".join(windows)
+    read = [_WINDOW.fullmatch(window) for window in windows]
     try:
-        parse_schedule(f"{meant} UTC")
+        for each in read:
+            if each is None:
+                return ""
+            _window(*each.groups())
     except UnitError:
         return ""
-    return meant
+    return ", ".join(windows)
 
 
 def _hour(text: str) -> str:
@@ -263,11 +326,10 @@ def _check_zone(zone: str, windows: str) -> None:
         near = near or (difflib.get_close_matches(zone, names, 1, 0.8) if "/" in zone else [])
         hint = f"did you mean {min(near)}?" if near else "use an IANA name, such as Europe/London or UTC"
         hours, said = hours_meant(f"{windows} {zone}")
-        if _zones(zone) and "hours" not in said:
+        places = _zone_at_end(f"{windows} {zone}")[2]
+        if places:
             raise UnitError(ALLOWED, f'write "{hours}"{said}') from None
-        if places := _zones(zone):
-            hint = f"write {' or '.join(places)}, or another place with its time"
-        elif re.fullmatch(r"(?:UTC|GMT)[+-].*", zone):
+        if re.fullmatch(r"(?:UTC|GMT)[+-].*", zone):
             hint = "name a place, whose clock may change in the year, such as Europe/Berlin"
         raise UnitError(ALLOWED, f"'{zone}' is not a time zone; {hint}") from None
 

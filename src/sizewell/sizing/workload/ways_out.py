@@ -10,7 +10,7 @@ from typing import Final
 from sizewell.sizing.catalog import load
 from sizewell.sizing.units import UnitError, amount, counted, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.devices import not_to_be_had, slice_meant
-from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
+from sizewell.sizing.workload.schedule import hours_meant, parse_schedule, time_between
 
 _Way = Callable[[re.Match[str]], str]
 _STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
@@ -147,6 +147,11 @@ def _geforce_for_memory(match: re.Match[str]) -> str:
     return f"write accelerators: {named(card)}{in_place(card)}; gpu is memory" if not_to_be_had(card, load()) else ""
 
 
+def _span(match: re.Match[str]) -> str:
+    span = time_between(match[0])
+    return f"write {span}" if span else ""
+
+
 def _square(match: re.Match[str]) -> str:
     return _side(int(match[1]) * int(match[2]))
 
@@ -176,8 +181,11 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"ttl", r"(\d+)", _spelt("write {0}d")),
     (r"deadline|batch\.window|ttl|idle\.\w+|checkpoint\.interval",
      r"(\d+) ?(w|d|h|m|s)(?:eek|ay|our|r|in|inute|ec|econd)s?", _spelt("write {0}{1}")),
+    (r"batch\.window", r".*\d.*[-,a-z].*\d.*(?<=[\d'\]}mM])", _span),
     (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
     (r"resources\.nodes", r"0", _spelt("write 1")),
+    (r"model\.(?:weights|kv)", r"(?:none|no|off|auto|default|false)",
+     _spelt("leave it out: as the model is published is the default")),
     (r"resources\.tpu", r"(?:tpu-?)?v5", _spelt("write tpu: {{type: v5e}}, with topology: 4x4; v5p is the larger one")),
     (r"resources\.tpu", r"(?:tpu-?)?(v5(?:lite|e|litepod)|v\d\w*)-\d+", _tpu_slice),
     (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)", _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
