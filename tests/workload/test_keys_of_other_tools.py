@@ -171,3 +171,10 @@ def test_the_prompts_of_preferences_are_in_the_sequence() -> None:
         parse_spec(f"{TUNE}training: {{method: dpo, samples: 60k, max_length: 2k, max_prompt_length: 1k}}\n", "x.yaml")
     said = next(fault.fix for fault in refused.value.faults if fault.path == "training.max_prompt_length")
     assert said == "leave it out: sequence_length is that of prompt and answer together"
+
+
+@pytest.mark.parametrize("key", ["requests_per_second", "images_per_minute", "users_per_second"])
+def test_how_much_is_done_in_a_time_is_no_latency(key: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(f"{CHAT}{LOAD}slo: {{{key}: 5}}\n", "x.yaml", catalog=load())
+    assert all("latency: 5" not in fault.fix for fault in refused.value.faults)

@@ -18,6 +18,7 @@ from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.loads import load_meant, rate_meant, window_of
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
+from sizewell.sizing.workload.schedule import hours_meant
 from sizewell.sizing.workload.ways_out import in_place, named, way_out
 
 
@@ -28,13 +29,63 @@ def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[
     if fault.path == "budget" and _trains(raw) and "mo" not in str(fault.found):
         meant = meant.replace(", or per_run", ", or monthly").replace("{monthly", "{per_run")  # what people limit
     fix = meant or fault.fix
-    return replace(fault, fix=fix if " over all " in fix else _over_machines(fix, raw))
+    return replace(fault, fix=fix if " over all " in fix else over_machines(fix, raw))
+
+
+def as_meant(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec with its kind as it is meant, and with hours of a service that stand under another name.
+
+    What a key means depends on both: so many a day are so many an hour of those in which it runs.
+    """
+    row = alias("kind", str(raw.get("kind")).lower())
+    kind = row.meant if row is not None else ""
+    kind = "batch-inference" if kind == "inference" and "batch" in raw and "traffic" not in raw else kind
+    made = {**raw, "kind": kind} if kind else raw
+    traffic = raw.get("traffic")
+    for section in (raw, traffic if isinstance(traffic, Mapping) else {}):
+        for key, value in section.items():
+            if made.get("kind") in ("inference", "notebook") and "schedule" not in raw and (on := _hours(key, value)):
+                return {**made, "schedule": {"on": hours_meant(on)[0]}}
+    return made
+
+
+_HOURS: Final = re.compile(
+    r"(?:(?:business|office|working|work|active|opening|operating|service|peak|on)_)?(?:hours|days)|active|uptime|when"
+)
+
+
+def _hours(key: object, value: object) -> str:
+    """The hours of every day or of some that a key states; "" where it states none."""
+    if not _HOURS.fullmatch(str(key)) or not isinstance(value, str) or not re.search(r"\d", value):
+        return ""
+    days = "Mon-Fri" if re.search(r"business|office|work", str(key)) else "daily"
+    text = value if re.search(r"(?i)day|daily|week|mon|tue|wed|thu|fri|sat|sun|m-f", value) else f"{days} {value}"
+    said = hours_meant(text)[1]
+    return "" if "hours" in said or "days" in said else text
 
 
 def _trains(raw: Mapping[str, object]) -> bool:
     """Whether a spec is of a run, also by a kind that is called otherwise."""
     meant = alias("kind", str(raw.get("kind")).lower())
     return raw.get("kind") in TRAINS or (meant is not None and meant.meant in TRAINS)
+
+
+_FEWEST: Final = ("min_nodes", "nodes_min", "min_machines", "min_instances", "min_node_count")
+_MOST: Final = ("max_nodes", "nodes_max", "max_machines", "max_instances", "max_node_count")
+
+
+def _between(key: str, section: Mapping[str, object]) -> str:
+    """How many machines there may be, of the fewest and the most of them.
+
+    >>> _between("max_nodes", {"min_nodes": 2, "max_nodes": 4}), _between("max_nodes", {"max_nodes": 4})
+    ('write nodes: 2..4', 'write nodes: 1..4')
+    """
+    low = next((section[each] for each in _FEWEST if each in section), 1)
+    high = next((section[each] for each in _MOST if each in section), None)
+    if "nodes" in section or type(low) is not int or (high is not None and type(high) is not int):
+        return ""
+    line = f"nodes: {max(low, 1)}..{'' if high is None else high}"
+    return f"write {line}" if key in _MOST or high is None else f"leave it out: it is in {line}"
 
 
 _A_MACHINE: Final = re.compile(
@@ -53,6 +104,8 @@ _TYPE: Final = frozenset(
 def _of_each_machine(key: str, given: object) -> str:
     """The accelerators of all machines, of their type and how many of them one machine has."""
     section = given if isinstance(given, Mapping) else {}
+    if key in _FEWEST + _MOST:
+        return _between(key, section)
     types = [each for each in section if str(each) in _TYPE and isinstance(section[each], str)]
     named_here = section.get("accelerators")
     if isinstance(named_here, list) and len(named_here) == 1:
@@ -71,9 +124,7 @@ def _of_each_machine(key: str, given: object) -> str:
     written = named_here if types[0] == "accelerators" else section[types[0]]
     line = f"accelerators: {{{named(str(written))[1:-1]}: {section[numbers[0]] * nodes}}}"
     line += f", the number over all {nodes} machines" if nodes > 1 else ""
-    if types[0] == "accelerators":
-        return f"write {line}"
-    return f"leave it out: it is in {line}" if key == numbers[0] else f"write {line}"
+    return f"leave it out: it is in {line}" if key == numbers[0] and types[0] != "accelerators" else f"write {line}"
 
 
 _MACHINES: Final = ("nodes", "machines", "num_nodes", "nnodes", "hosts", "servers", "instance_count", "node_count")
@@ -93,14 +144,15 @@ def _counted_already(each: int, nodes: int, section: Mapping[str, object]) -> st
     return "" if stated or "gpus" in section else f"write gpus: {each * nodes}{over}"
 
 
-def _over_machines(fix: str, raw: Mapping[str, object]) -> str:
+def over_machines(fix: str, raw: Mapping[str, object]) -> str:
     """A number of accelerators that people count by machine, over all the machines that the spec asks for."""
     resources = raw.get("resources")
-    nodes = resources.get("nodes") if isinstance(resources, Mapping) else raw.get("nodes")
-    if not isinstance(nodes, int) or nodes < 2:
+    inside = resources if isinstance(resources, Mapping) else {}
+    nodes = next((each[key] for each in (inside, raw) for key in _MACHINES if key in each), None)
+    if type(nodes) is not int or nodes < 2 or re.search(rf"over all {nodes} machines", fix):
         return fix
     return re.sub(
-        r"(accelerators: \{[^{}:]+: )(\d+)(\}+)",
+        r"(accelerators: \{[^{}:]+: |^write \{[\w.-]+: )(\d+)(\}+)(?:, the number over all machines.*)?",
         lambda each: f"{each[1]}{int(each[2]) * nodes}{each[3]}, the number over all {nodes} machines",
         fix,
     )
@@ -144,7 +196,10 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
             value = {key: item for key, item in value.items() if key != "config_content"}
         meant = _places_meant(value) if path == "infra" else rate_meant(value, raw) if path == "traffic.rps" else ""
         return Fault(
-            path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or meant or context["fix"]
+            path=path,
+            found=value,
+            allowed=context["allowed"],
+            fix=_of_statistics(path, value) or _latency(path, value) or meant or context["fix"],
         )
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
@@ -160,6 +215,23 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         fix = f'put it in quotes: "{value}"' if isinstance(value, int | float) else ""
         return Fault(path=path, found=value, allowed="text", fix=fix)
     return replace(validating.fault_of(error, root), path=path)
+
+
+def _of_statistics(path: str, stated: object) -> str:
+    """A length or a latency that is stated as its mean and percentiles; "" for another value.
+
+    >>> _of_statistics("traffic.input_tokens", {"mean": 1000, "p95": 3000}), _of_statistics("slo.ttft", {"p99": "1s"})
+    ('write input_tokens: 1000, input_tokens_p95: 3000', 'write ttft: 1s, percentile: p99')
+    """
+    section, _, key = path.partition(".")
+    if not isinstance(stated, Mapping) or section not in ("slo", "traffic"):
+        return ""
+    mean = next((stated[each] for each in ("mean", "avg", "average") if each in stated), None)
+    if section == "traffic":
+        line = f", {key}_p95: {stated['p95']}" if key.endswith("tokens") and "p95" in stated else ""
+        return f"write {key}: {mean}{line}" if mean is not None else ""
+    bound = next((each for each in ("p99", "p95", "p90", "p50") if each in stated), "")
+    return f"write {key}: {stated[bound]}, percentile: {bound}" if bound else ""
 
 
 def _places_meant(stated: object) -> str:
@@ -233,7 +305,10 @@ def _latency(path: str, stated: object) -> str:
 _BOUNDS: Final = (
     ("ttft", r"ttft|first"),
     ("tpot", r"tpot|itl|tbt|inter|between|(?:per|next|output)_(?:output_)?token"),
-    ("latency", r"latency|response|e2e|end_to_end|answer|duration|time|wait|request|image|picture|page|clip|_per_"),
+    (
+        "latency",
+        r"latency|response|e2e|end_to_end|answer|duration|time|wait|(?:request|image)_seconds|(?:^|_)(?:m?s|secs?|seconds|minutes)_per_",
+    ),
 )
 
 
@@ -261,6 +336,7 @@ _KEYS_MAX: Final = 120  # of one section: no spec has as many
 
 def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section], raw: Mapping[str, object]) -> Fault:
     path, given = _path(loc), _at(raw, loc[:-1])
+    raw = as_meant(raw)
     known = _keys(_section(loc[:-1], root))
     where, _, key = path.rpartition(".")
     if isinstance(given, Mapping) and len(given) > _KEYS_MAX:  # what each means beside the others takes too long
@@ -269,8 +345,9 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value
     fix = (
-        load_meant(where, key, value, given, raw)
-        or (_of_each_machine(key, given) if where == "resources" else "")
+        (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
+        or (_of_each_machine(key, given) if where == "resources" else _of_machines(key, raw) if not where else "")
+        or load_meant(where, key, value, given, raw)
         or way_out(path, value)
         or (_bound(key, value) if where == "slo" else "")
         or _unless_stated(_meant_by_key(path, value), given, raw)
@@ -284,7 +361,9 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     fix = _unless_stated(fix, given, raw) if fix.startswith("did you") else fix
     if not fix:
+        others = {"training", "batch", "traffic"} - {section for section in raw if section != "data"}  # of other work
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
+        homes = [home for home in homes if not where or home.partition(".")[0] not in others]
         homes.sort(key=lambda home: home.count("."))  # the section that is nearest to the top
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
@@ -308,6 +387,32 @@ def _unless_stated(fix: str, given: object, raw: Mapping[str, object]) -> str:
     if not isinstance(section, Mapping) or section.get(key) is None or isinstance(section[key], Mapping):
         return fix
     return f"leave it out: {f'{match[2]}.' if match[3] else ''}{key}: {section[key]} stands beside it"
+
+
+def _hours_of(raw: Mapping[str, object], key: str, value: object) -> str:
+    """The hours that a key states where they were taken for the schedule."""
+    stated = raw.get("schedule")
+    hours = _hours(key, value)
+    taken = hours and isinstance(stated, Mapping) and stated.get("on") == hours_meant(hours)[0]
+    return hours if taken else ""
+
+
+def _of_machines(key: str, raw: Mapping[str, object]) -> str:
+    """The accelerators of a machine that stand at the top, and not among the resources."""
+    stated = raw.get("resources")
+    section = {**raw, **(stated if isinstance(stated, Mapping) else {})}
+    gres = re.fullmatch(r"gpu:([a-z]\w*):(\d+)", str(raw.get("gres")))  # of Slurm, of each machine
+    if gres:
+        section = {"accelerators": gres[1].upper(), "gpus_per_node": int(gres[2]), **section}
+        key = "gpus_per_node" if key == "gres" else key
+    if key in _FEWEST + _MOST and (line := _between(key, section)):
+        return line if line.startswith("leave") else f"write resources: {{{line.removeprefix('write ')}}}"
+    if not (_A_MACHINE.fullmatch(key) or key in _TYPE) or isinstance(section.get("accelerators"), Mapping):
+        return ""
+    others = {each: section[each] for each in section if each != key}
+    both = _of_each_machine(key, {key: section.get(key), **others})
+    line, comma, said = re.sub("^(?:write|leave it out: it is in) ", "", both).partition(", the number")
+    return f"write resources: {{{line}}}{comma}{said}" if re.match(r"(?:accelerators|gpus): ", line) else ""
 
 
 def _option(where: str, key: str, given: object, raw: Mapping[str, object]) -> str:

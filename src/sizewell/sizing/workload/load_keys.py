@@ -28,6 +28,8 @@ from sizewell.sizing.workload.load_words import (
 _EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
                  "quarterly": "quarter", "yearly": "year", "annual": "year"}  # fmt: skip
 _ABBREVIATED: Final = {
+    **dict.fromkeys(("rps", "req_per_sec", "req_per_s", "reqs_per_sec", "requests_per_sec", "requests_per_s"),
+                    "requests_per_second"), "qps": "queries_per_second",
     "rpm": "requests_per_minute", "rpd": "requests_per_day", "fps": "frames_per_second", "ips": "images_per_second",
     "tps": "tokens_per_second", "tpm": "tokens_per_minute", "tpd": "tokens_per_day", "dau": "users_per_day",
     "mau": "users_per_month", "daily_active_users": "users_per_day", "monthly_active_users": "users_per_month",
@@ -142,11 +144,19 @@ def part_of(key: str, value: object) -> Part:
 def parts_of(section: Mapping[str, object], stands: tuple[str, ...], known: Known) -> list[Part]:
     """The keys of a section that no spec has, as far as they count or measure something; `stands`: those of a spec."""
     parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in stands]
-    parts = [part for part in parts if part.number or seconds_of(part)]
+    parts = [part for part in parts if (part.number or seconds_of(part)) and not _of_hardware(part)]
     things = {thing for part in parts for thing in (part.per, "" if measures(part) else singular(part.what)) if thing}
     writes = known.kind in ("", "decoder")
     made = [_of_a_text(part, parts, section, writes=writes) for part in parts]
     return _watched([_of_a_thing(part, things) for part in made], known)
+
+
+_HARDWARE: Final = re.compile(r"(?:[a-z]+_)?(?:nodes?|machines?|gpus?|devices?|hosts?|instances?|servers?|nproc|cpus?)")
+
+
+def _of_hardware(part: Part) -> bool:
+    """Whether a part counts machines or what they have, of which no load is made."""
+    return bool(_HARDWARE.fullmatch(part.what)) or part.key.rpartition("_per_")[2] in ("node", "machine", "host")
 
 
 _RATE_OF_FRAMES_PER_S: Final = 1  # a round number to begin with, where it is not stated how many frames are looked at

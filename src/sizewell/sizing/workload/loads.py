@@ -185,7 +185,7 @@ _ANSWERS: Final = re.compile(
 _TIME_OF_ALL: Final = re.compile(
     r"(?:must_|should_|has_to_|to_)?(?:be_)?(?:finish|finished|done|complete|completed|ready|due|end|run)_(?:in|within)|"
     r"within|(?:time|run_?time|wall_?time|duration)_(?:limit|budget)|max(?:imum)?_(?:duration|time|run_?time|wall_?time)|"
-    r"turnaround(?:_time)?|completion_window|(?:time|batch|run)_window|wall_?time|sla|timeout|time_?out|deadline"
+    r"max(?:imum)?|turnaround(?:_time)?|completion_window|(?:time|batch|run)_window|wall_?time|sla|timeout|time_?out|deadline"
 )
 
 
@@ -327,6 +327,12 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
     section = {"sequence_length" if _is_sequence_length(key) else key: value for key, value in section.items()}
     stands = ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch")
     parts = parts_of(section, stands, replace(known, sees=False))  # a video of a sample is no text
+    size = next((key for key, value in section.items() if _SIZE_OF_DATA.fullmatch(key) and number_of(value)), "")
+    if size:
+        lines = _training(
+            {**{key: value for key, value in section.items() if key != size}, "examples": section[size]}, spec
+        )
+        return {**lines, size: lines.pop("examples", "")}
     in_all = [part for part in parts if _is_all_that_is_read(part)]
     parts = [part for part in parts if part not in in_all]
     shown = [part for part in parts if not part.per and part.number and _EXAMPLES.fullmatch(part.what)]
@@ -350,6 +356,10 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
     return lines
 
 
+# How many examples a data set has, under names that say a size.
+_SIZE_OF_DATA: Final = re.compile(
+    r"(?:train(?:ing)?_)?(?:data_?set|data|train|training|corpus)_(?:size|length|len|count|rows)|(?:num|n)_rows|rows"
+)
 # What a method of training is shown, as people call it, and no part of it that is kept for judging.
 _EXAMPLES: Final = re.compile(
     r"(?!eval|valid|test|max|log)(?:[a-z]+_)*(?:examples|pairs|samples|comparisons|preferences|demonstrations|dialogues|"
@@ -387,6 +397,8 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
     several_answers = next((key for key in section if _ANSWERS.fullmatch(key) and number_of(section[key])), "")
     if several_answers and (rate or "_per_" not in several_answers):
         return _with_answers(several_answers, rate, section, spec)
+    if of_peak := _of_a_peak(section, spec) or _of_percentiles(section):
+        return {**of_peak, **_traffic({key: value for key, value in section.items() if key not in of_peak}, spec)}
     parts = parts_of(section, _STANDS, known)
     if rate:
         return _beside_a_rate(rate, section, parts, known)
@@ -406,6 +418,55 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return lines
     left = {part.key: f"leave it out: it is in {_line(line)}" for part in load.chain[1 : load.request + 1]}
     return {**_inside(load, section), **lines, **left, root.key: line}
+
+
+_PEAK: Final = re.compile(r"(?:peak|max|maximum|busiest)_(.+)|(.+)_(?:peak|max)")
+_PEAK_MAX: Final = 12  # of the busiest hour over the mean, that a spec takes
+
+
+def _of_a_peak(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """The busiest hour over the mean, of a rate at the peak beside a mean; without one the peak is the rate.
+
+    >>> _of_a_peak({"rps": 2, "peak_rps": 9}, {}), _of_a_peak({"max_requests_per_minute": 90}, {})
+    ({'peak_rps': 'write daily: 4.5'}, {'max_requests_per_minute': 'write rps: 90/min, the peak; the mean costs less'})
+    """
+    for key, value in section.items():
+        match = _PEAK.fullmatch(key)
+        plain = str(match[1] or match[2]) if match and "daily" not in section else ""
+        part = part_of(plain, value) if plain else None
+        if part is None or part.per or not part.period or not part.number or part.what not in ("requests", "queries"):
+            continue
+        means = [part_of(str(other), stated) for other, stated in section.items() if other != key]
+        rates = [each.number / period_s(each.period) for each in means if each.what == part.what and each.period]
+        rest = {name: stated for name, stated in section.items() if name != key}
+        if not rates:
+            lines = _traffic({**rest, plain: value}, spec)
+            line = lines.pop(plain, "") or f"write rps: {value}"
+            return {**lines, key: f"{line}, the peak; the mean costs less"}
+        ratio = part.number / period_s(part.period) / rates[0]
+        return {key: f"write daily: {ratio:.3g}"} if 1 < ratio <= _PEAK_MAX else {}
+    return {}
+
+
+_PERCENTILE: Final = re.compile(r"p(\d\d)_(.+)|(.+)_p(\d\d)")
+
+
+def _of_percentiles(section: Mapping[str, object]) -> dict[str, str]:
+    """Lengths that most prompts or answers stay within, which are no part of their means.
+
+    >>> _of_percentiles({"p95_prompt_tokens": 2500, "completion_tokens_p99": 900, "rps": 2})
+    {'p95_prompt_tokens': 'write input_tokens_p95: 2500', 'completion_tokens_p99': 'leave it out: the 95th percentile counts'}
+    """  # noqa: E501
+    lines: dict[str, str] = {}
+    for key, value in section.items():
+        match = _PERCENTILE.fullmatch(key)
+        if not match or key in _STANDS or not key.replace(f"_p{match[4]}", "").endswith("tokens"):
+            continue
+        written = re.search(r"output|completion|answer|response|generated|written|new", key)
+        line = f"{'output' if written else 'input'}_tokens_p95"
+        of_95 = "95" in (match[1], match[4]) and line not in section
+        lines[key] = f"write {line}: {value}" if of_95 else "leave it out: the 95th percentile counts"
+    return lines
 
 
 def _with_answers(key: str, rate: str, section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:

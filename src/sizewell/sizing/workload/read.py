@@ -121,13 +121,19 @@ def parse_spec(
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
         from sizewell.sizing.workload.places import placed
-        from sizewell.sizing.workload.repair import gathered, of_the_machine_alone, together, tried, without_added
+        from sizewell.sizing.workload.repair import (
+            gathered,
+            of_the_machine_alone,
+            together,
+            tried_with_others,
+            without_added,
+        )
 
         def judge(changed: Mapping[str, Any]) -> list[Fault]:
             return _faults_of(changed, catalog)
 
-        faults = [tried(raw, fault, faults, judge) for fault in faults]
-        faults = [tried(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
+        faults = [tried_with_others(raw, fault, faults, judge) for fault in faults]
+        faults = [tried_with_others(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
         faults = gathered(raw, of_the_machine_alone(without_added(raw, faults)))
         raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
@@ -193,17 +199,20 @@ def _judged(
     raw: Mapping[str, Any], catalog: Catalog | None, given: frozenset[str], before: Sequence[Fault] = ()
 ) -> tuple[WorkloadSpec | None, list[Fault]]:
     """The record of a spec, or of what is right in it, and all that is wrong: `before` and what is found here."""
+    from sizewell.sizing.workload.faults import as_meant
+
     spec, invalid = _validate(raw)
     faults = [*before, *invalid]
     if spec is None and invalid:
-        spec, _ = _validate(_without_paths(raw, [fault.path for fault in invalid]))
+        spec, _ = _validate(_without_paths(as_meant(raw), [fault.path for fault in invalid if fault.path != "kind"]))
     if spec is not None:
         touched = tuple(fault.path for fault in faults)
         more = contradictions(spec, given)
         if catalog is not None:
+            from sizewell.sizing.workload.faults import over_machines
             from sizewell.sizing.workload.names import unknown_names
 
-            more += unknown_names(spec, catalog)
+            more += [replace(fault, fix=over_machines(fault.fix, raw)) for fault in unknown_names(spec, catalog)]
         faults += [fault for fault in _told_once(more) if not _touches(fault.path, touched)]
     elif catalog is not None:
         faults += _unknown_apart(raw, [fault.path for fault in faults], catalog)

@@ -60,7 +60,8 @@ def repaired(raw: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
             home = _home(written, steps)
             if home is None:
                 return None
-            if not _states(written, steps[len(home) :]):
+            beside = match[1] == "use" and not fault.message.startswith("unknown key")
+            if not beside and not _states(written, steps[len(home) :]):
                 _taken(made, steps)
             return _merged(made, home, written)
         return None if written is None else _put(made, steps, written)
@@ -100,6 +101,30 @@ def tried(
     return replace(fault, fix="")
 
 
+def tried_with_others(
+    raw: Mapping[str, Any],
+    fault: Fault,
+    others: Sequence[Fault],
+    faults_of: Callable[[Mapping[str, Any]], Sequence[Fault]],
+) -> Fault:
+    """As `tried`; a guess that the reader takes once the other unknown keys are mended stays as it is.
+
+    The rank of adapters says no method where another key says it, and a percentile stands beside its mean.
+    """
+    made = tried(raw, fault, others, faults_of)
+    if (
+        made == fault
+        or not re.match(r"(?:training|traffic|batch)\.", fault.path)
+        or not fault.message.startswith("unknown")
+    ):
+        return made
+    mended: Mapping[str, Any] = raw
+    for other in others:
+        if other is not fault and other.message.startswith("unknown key"):
+            mended = repaired(mended, other) or mended
+    return fault if mended != raw and tried(mended, fault, others, faults_of) == fault else made
+
+
 def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
     """The faults but those of a missing key that the fix of another one writes, with the user's own value."""
     gone = [fault for fault in faults if fault.message.startswith("is missing")]
@@ -125,16 +150,22 @@ def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
             made[section] = {**made.get(section, {} if stands is None else {"name": stands}), **value}
     written: set[str] = set()
     answers = []
+    places = [f for f in faults if f.fix.startswith("write infra: [") and not f.path.startswith("infra")]
+    places.sort(key=lambda fault: len(fault.fix))  # the last one names its zone
     for fault, line in zip(faults, lines, strict=True):
         section = next(iter(line or {}), "")
+        if fault in places:
+            again = f"leave it out: it is in {_first(places[-1].fix.removeprefix('write '))}"
+            answers.append(fault if fault is places[-1] else replace(fault, fix=again))
+            continue
         if section not in made:
             answers.append(fault)
             continue
-        text = yaml.safe_dump({section: made[section]}, default_flow_style=True, sort_keys=False, width=10**6)
+        text = _in_a_line({section: made[section]})
         rest = fault.fix.removeprefix("write ")
         said = rest[len(_first(rest)) :]
-        again = f"leave it out: it is in {text.strip()[1:-1]}"
-        answers.append(replace(fault, fix=again if section in written else f"write {text.strip()[1:-1]}{said}"))
+        again = f"leave it out: it is in {text}"
+        answers.append(replace(fault, fix=again if section in written else f"write {text}{said}"))
         written.add(section)
     return answers
 
@@ -218,8 +249,13 @@ def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Seque
     if not kept and own in after:
         kept = {str(own): after[str(own)]}
     kept = {key: _known_keys(key, value) for key, value in kept.items()}
-    line = yaml.safe_dump(kept, default_flow_style=True, sort_keys=False, width=10**6).strip()
-    return f"write {line[1:-1]}" if kept else ""
+    return f"write {_in_a_line(kept)}" if kept else ""
+
+
+def _in_a_line(sections: Mapping[str, Any]) -> str:
+    """Sections of a spec as one line of YAML; `on` is a word to the reader of specs."""
+    line = yaml.safe_dump(dict(sections), default_flow_style=True, sort_keys=False, width=10**6).strip()
+    return line[1:-1].replace("'on': ", "on: ")
 
 
 def _known_keys(section: str, value: Any) -> Any:

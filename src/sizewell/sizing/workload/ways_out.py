@@ -163,6 +163,7 @@ def _side(pixels: float) -> str:
 _TYPOGRAPHIC: Final = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb"
 _N: Final = r"(\d+(?:\.\d+)?)"
 _HOURS: Final = r"(\d+[kM]?) ?h(?:ours?)?(?: ?(?:a|per|/) ?day| daily)?"  # a batch is done every day by default
+_PACE: Final = r"(?:tokens_per_s(?:ec(?:ond)?)?|tps|tok_s)"
 _DEVICE: Final = (
     r"(?!\d+ ?[KMGT]i?B\b)(?:\d+ ?x? ?)?(?!x ?\d)"  # a size is none
     r"[A-Za-z]+(?:[ -][A-Za-z]+)*[ -]?\d+\w*(?:[ -]\w+)*(?:(?:[:*]| ?x ?)\d+)?"
@@ -224,7 +225,12 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"training\.method", r"(?:ppo|grpo|rlhf|rloo|rl)", _spelt(_STEPS)),
     (r"training\.method", r"(?:sft|pretrain|pre-training|full-?fine-?tuning|fft)", _spelt("write full")),
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
-    (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, _pace),
+    (rf"slo\.(?:(?:min|decode|output)_)*{_PACE}(?:_(?:per_)?(?:user|request|stream|sequence))?", _N, _pace),
+    (r"training\.lora", r"True", _spelt("write method: lora")),
+    (r"training\.lora", r"False|None", _spelt("leave it out: its method says what is trained")),
+    (r"deadline", r"overnight|(?:a|one) night", _spelt("write 8h")),
+    (r"deadline", r"(\d+)-\d\d(?::\d\d)*", _spelt("write {0}d")),
+    (r"deadline", r"0?(\d+):\d\d:\d\d", _spelt("write {0}h")),
     (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
     (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h, window: 8h}}, with your own window")),
     (r"batch\.audio", r"(\d{4,}|\d+[kM]) ?m(?:in(?:ute)?s?)?", _spelt("write records: {0}, audio_per_record: 1m")),
