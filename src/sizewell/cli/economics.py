@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -83,7 +82,9 @@ def command(args: Arguments) -> int:
 
         print(economics_text.markdown(comparison), end="")
     elif args.html is not None:
-        _write_page(args.html, comparison)
+        from sizewell.cli.economics_page import page
+
+        output.write_page(args.html, page(comparison))
     else:
         _print(comparison)
     return 0 if comparison.priced else 3
@@ -139,15 +140,6 @@ def _print(comparison: Comparison) -> None:
         for row in rows:
             made.add_row(*row)
         console.print(made)
-
-
-def _write_page(file: Path, comparison: Comparison) -> None:
-    from sizewell.cli.economics_page import page
-
-    if str(file) == "-":
-        print(page(comparison), end="")
-    else:
-        output.write_file(file, [page(comparison)], "--html")
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def _by_use(comparison: Comparison, drawn: Sequence[Row]) -> Markup:
     described = f"US dollars over {comparison.work.months} months for each share of all hours that is used."
     chart = charts.over(
         "Total over utilization", described, "percent of all hours used", points, lines,
-        at=float(100 * comparison.work.demand.utilization), label=_short,
+        at=float(100 * comparison.work.demand.utilization), label=short,
     )  # fmt: skip
     return Markup(chart)  # noqa: S704 - escaped there
 
@@ -122,14 +122,14 @@ def _by_month(drawn: Sequence[Row]) -> Markup:
         so_far = [float(value) for value in accumulate(row.by_month)]
         lines[row.way.name] = (so_far + so_far[-1:] * (months - len(so_far)), _usd(row))
     described = f"US dollars paid by the end of each of {months - 1} months."
-    return Markup(charts.over("Cumulative by month", described, "months", range(months), lines, label=_short))  # noqa: S704 - escaped there
+    return Markup(charts.over("Cumulative by month", described, "months", range(months), lines, label=short))  # noqa: S704 - escaped there
 
 
-def _short(usd: Decimal) -> str:
+def short(usd: Decimal) -> str:
     """Dollars at an axis.
 
     >>> from decimal import Decimal
-    >>> [_short(Decimal(usd)) for usd in (0, 500, 250000, 1500000)]
+    >>> [short(Decimal(usd)) for usd in (0, 500, 250000, 1500000)]
     ['$0', '$500', '$250k', '$1.5M']
     """
     for size, name in ((1_000_000, "M"), (1_000, "k")):

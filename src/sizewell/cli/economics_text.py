@@ -201,15 +201,16 @@ def _number(value: Decimal) -> str:
 def markdown(comparison: Comparison) -> str:
     """The whole answer as Markdown."""
     parts = [f"## {words(heading(comparison))}", "\n".join(f"- {words(line)}" for line in facts(comparison))]
-    parts.append(_markdown_table(*table(comparison), left=("way to pay", "cheapest at")))
+    parts.append(markdown_table(*table(comparison), left=("way to pay", "cheapest at")))
     for title, lines in sections(comparison):
         parts += [f"### {words(title.capitalize())}", "\n".join(f"- {words(line)}" for line in lines)]
     if (moved := inputs(comparison)) is not None:
-        parts += ["### What moves the break-even of own hardware", _markdown_table(*moved, left=("input", "value"))]
+        parts += ["### What moves the break-even of own hardware", markdown_table(*moved, left=("input", "value"))]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str]) -> str:
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str]) -> str:
+    """A table whose columns are figures, but for those named."""
     lines = [
         heads,
         [":---" if head in left else "---:" for head in heads],

@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "explain": "why: memory per device, time per step, what would change the choice",
     "simulate": "requests one by one over the fleet of a service, and the smallest that holds",
     "economics": "rent, commit, buy or call an API: what each costs over months, and which wins when",
+    "forecast": "months ahead by stack and owner; an estimate beside the bill, and what explains the difference",
     "offers": "which accelerators can be had, on which machines, where and at which price",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",

@@ -115,6 +115,14 @@ def write_file(path: Path, pieces: Iterable[str], option: str) -> None:
         raise UsageError(f"{option}: {path}: {error.strerror}\n  fix: name a file in a folder that exists") from None
 
 
+def write_page(path: Path, page: str) -> None:
+    """What --html names; - is standard output."""
+    if str(path) == "-":
+        print(page, end="")
+    else:
+        write_file(path, [page], "--html")
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """Say on a terminal's stderr that work goes on, from the second second; wiped out at the end.

@@ -6,7 +6,7 @@ The rooms above are not known here: policies come back from a function that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -19,6 +19,7 @@ from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
 from sizewell.preview.base_prices import BasePrices
 from sizewell.preview.changes import changed
+from sizewell.preview.describe import tags_of
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.ignored import as_it_stands, with_kept, with_retained
@@ -75,12 +76,49 @@ def run_preview(request: Request) -> records.Preview:
 
     Raises UsageError for what is wrong with the request itself, ConfigError for usage, discount and catalog files.
     """
+    _check(request)
+    return _previewed(request, _heads(request))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dated:
+    """The same stacks at the prices and commitments of several days, and the resources that a bill may name."""
+
+    previews: Mapping[date, records.Preview]
+    resources: Mapping[str, tuple[str, str]]  # the tag `sizewell-id`, or a cluster's name -> stack and URN
+
+
+def at_dates(request: Request, days: Iterable[date]) -> Dated:
+    """A preview for each day; the programs are evaluated once."""
+    heads = _heads(request)
+    resources = {}
+    for stack, head in heads.items():
+        for resource in head.after.resources if head.after else ():
+            is_cluster = resource.type.endswith(("Cluster", "ManagedCluster"))
+            names = (resource.inputs.get(key) for key in ("name", "resourceName") if is_cluster)
+            for name in (tags_of(resource).get("sizewell-id"), *names):
+                if isinstance(name, str) and name:
+                    resources[name] = (stack, resource.urn)
+    return Dated(previews={day: _previewed(replace(request, on=day), heads) for day in days}, resources=resources)
+
+
+def use_that_counts(request: Request, stated: Usage) -> frozenset[tuple[str, str]]:
+    """The statements of use, by resource and measure, by which something of the stacks is billed."""
+    from sizewell.sizing.catalog import load
+
+    pricing = _Pricing(catalog=load(), on=request.on, usage=stated, discounts=None)
+    for head in _heads(request).values():
+        if head.after is not None:
+            pricing.side(head.after)
+    return frozenset((name, key) for name, uses in stated.entries.items() for key in uses) - (pricing.unused or set())
+
+
+def _previewed(request: Request, heads: dict[str, _Head]) -> records.Preview:
     from sizewell.resources.usage import NO_USAGE, read_usage
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.overlay import read_own_rates
     from sizewell.sizing.catalog.rates import NO_DISCOUNTS
 
-    _check(request)
     catalog = load()
     pricing = _Pricing(
         catalog=catalog,
@@ -88,7 +126,6 @@ def run_preview(request: Request) -> records.Preview:
         usage=read_usage(request.usage) if request.usage else NO_USAGE,
         discounts=read_own_rates(request.discounts, catalog) if request.discounts else NO_DISCOUNTS,
     )
-    heads = _heads(request)
     with _base(request) as base:
         names = list(heads)
         if base is not None and base.tree is not None and request.stacks and not request.plan_files:

@@ -45,6 +45,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "checklist": 1,
     "economics": 1,
     "explanation": 1,
+    "forecast": 1,
     "import": 1,
     "keep": 1,
     "launch": 1,

@@ -11,12 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
 from sizewell.preview.render.bills import BILLS, NO_BILL, Bill
+from sizewell.sizing.billing.charges import MACHINE_HOUR
 from sizewell.sizing.money import Interval
 from sizewell.sizing.providers import CLOUDS
 
@@ -31,7 +33,7 @@ COLUMNS: Final = (
     "PricingCategory", "PricingQuantity", "PricingUnit", "ProviderName", "PublisherName", "RegionId", "RegionName",
     "ResourceId", "ResourceName", "ResourceType", "ServiceCategory", "ServiceName", "ServiceSubcategory", "SkuId",
     "SkuPriceId", "SubAccountId", "SubAccountName", "SubAccountType", "Tags", "x_Stack", "x_Component", "x_FloorCost",
-    "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
+    "x_CeilingCost", "x_InstanceType", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
 _COMMITTED: Final = ("own commitment", "own savings plan")
@@ -65,12 +67,17 @@ def render(preview: records.Preview) -> str:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows_of(preview))
+    return buffer.getvalue()
+
+
+def rows_of(preview: records.Preview) -> Iterator[dict[str, str]]:
+    """The rows as they are compared with a bill: without what protects a spreadsheet."""
     for stack in preview.stacks:
         rows = [row for row in stack.rows if row.sign != "-"]
         lines = [(row, line) for row in [*rows, *stack.unchanged.rows] for line in row.lines]
         for row, line in sorted(lines, key=lambda pair: (pair[0].component, pair[1].what, pair[1].resource)):
-            writer.writerow(_focus(preview.on, stack, row, line))
-    return buffer.getvalue()
+            yield _focus(preview.on, stack, row, line)
 
 
 def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line) -> dict[str, str]:
@@ -84,50 +91,48 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
     unit = _unit(line.unit)
     category, subcategory = _category(token)
     return {
-        key: _cell(value)
-        for key, value in {
-            "BilledCost": cost,
-            "BillingCurrency": "USD",
-            "BillingPeriodStart": f"{start.isoformat()}T00:00:00Z",
-            "BillingPeriodEnd": f"{end.isoformat()}T00:00:00Z",
-            "ChargePeriodStart": f"{start.isoformat()}T00:00:00Z",
-            "ChargePeriodEnd": f"{end.isoformat()}T00:00:00Z",
-            "ChargeCategory": "Purchase" if once else "Usage",
-            "ChargeDescription": line.what,
-            "ChargeFrequency": "One-Time" if once else "Usage-Based",
-            "ConsumedQuantity": "" if once else str(line.quantity.expected),
-            "ConsumedUnit": "" if once else unit,
-            "ContractedCost": cost,
-            "ContractedUnitPrice": price,
-            "EffectiveCost": cost,
-            "InvoiceIssuerName": _provider(token),
-            "ListCost": "" if listed is None else str(_cents(line.quantity.expected * listed)),
-            "ListUnitPrice": "" if listed is None else str(listed),
-            "PricingCategory": _pricing_category(line),
-            "PricingQuantity": str(line.quantity.expected),
-            "PricingUnit": unit,
-            "ProviderName": _provider(token),
-            "PublisherName": _provider(token),
-            "RegionId": row.region or (stack.regions[0] if len(stack.regions) == 1 else ""),
-            "ResourceName": line.resource.rpartition("::")[2],
-            "ResourceType": token,
-            **_account(token, stack),
-            **_commitment(line, unit),
-            "ServiceCategory": category,
-            "ServiceName": _service(token, line.unit),
-            "ServiceSubcategory": subcategory,
-            "Tags": json.dumps(line.tags or {"sizewell-stack": stack.stack}, sort_keys=True),
-            "x_Stack": stack.stack,
-            "x_Component": line.component,
-            "x_FloorCost": str(line.usd.floor) if line.usd is not None else "",
-            "x_CeilingCost": str(line.usd.ceiling) if line.usd is not None else "",
-            "x_Urn": line.resource,
-            "x_How": line.how,
-            "x_Confidence": line.confidence,
-            "x_Unpriced": line.unpriced,
-            "x_PriceSource": line.source,
-            "x_PriceDate": line.date,
-        }.items()
+        "BilledCost": cost,
+        "BillingCurrency": "USD",
+        "BillingPeriodStart": f"{start.isoformat()}T00:00:00Z",
+        "BillingPeriodEnd": f"{end.isoformat()}T00:00:00Z",
+        "ChargePeriodStart": f"{start.isoformat()}T00:00:00Z",
+        "ChargePeriodEnd": f"{end.isoformat()}T00:00:00Z",
+        "ChargeCategory": "Purchase" if once else "Usage",
+        "ChargeDescription": line.what,
+        "ChargeFrequency": "One-Time" if once else "Usage-Based",
+        "ConsumedQuantity": "" if once else str(line.quantity.expected),
+        "ConsumedUnit": "" if once else unit,
+        "ContractedCost": cost,
+        "ContractedUnitPrice": price,
+        "EffectiveCost": cost,
+        "InvoiceIssuerName": _provider(token),
+        "ListCost": "" if listed is None else str(_cents(line.quantity.expected * listed)),
+        "ListUnitPrice": "" if listed is None else str(listed),
+        "PricingCategory": _pricing_category(line),
+        "PricingQuantity": str(line.quantity.expected),
+        "PricingUnit": unit,
+        "ProviderName": _provider(token),
+        "PublisherName": _provider(token),
+        "RegionId": row.region or (stack.regions[0] if len(stack.regions) == 1 else ""),
+        "ResourceName": line.resource.rpartition("::")[2],
+        "ResourceType": token,
+        **_account(token, stack),
+        **_commitment(line, unit),
+        "ServiceCategory": category,
+        "ServiceName": _service(token, line.unit),
+        "ServiceSubcategory": subcategory,
+        "Tags": json.dumps(line.tags or {"sizewell-stack": stack.stack}, sort_keys=True),
+        "x_Stack": stack.stack,
+        "x_Component": line.component,
+        "x_FloorCost": str(line.usd.floor) if line.usd is not None else "",
+        "x_CeilingCost": str(line.usd.ceiling) if line.usd is not None else "",
+        "x_InstanceType": line.what.partition(",")[0] if line.unit == MACHINE_HOUR else "",
+        "x_Urn": line.resource,
+        "x_How": line.how,
+        "x_Confidence": line.confidence,
+        "x_Unpriced": line.unpriced,
+        "x_PriceSource": line.source,
+        "x_PriceDate": line.date,
     }
 
 

@@ -15,13 +15,25 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
+from sizewell.sizing.catalog.focus import (
+    MARKETS,
+    METERS,
+    SHORT,
+    Rows,
+    cloud_of,
+    is_linux,
+    is_parquet,
+    machine_of,
+    plain,
+    read_rows,
+)
 from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.rates import Discounts, Rate, SharedOut, parse_discounts
 from sizewell.sizing.errors import ConfigError, Fault
@@ -49,11 +61,8 @@ NO_LINUX: Final = (
     "dedicated host",
     "cloud services",
 )  # what a meter's product says that is no Linux machine
-PROVIDERS: Final = {word: name for name, cloud in CLOUDS.items() for word in (name, *cloud.bills_as)}
-CATEGORIES: Final = {"standard": "on-demand", "on-demand": "on-demand", "dynamic": "spot", "spot": "spot"}
 HOURS: Final = ("hour", "hours", "hr", "hrs", "1 hour", "instance hours")
 ROUNDED: Final = Decimal("0.05")  # percent: what rounding of two prices makes of one discount
-METERS: Final = ("BoxUsage:", "SpotUsage:")  # how AWS's usage types name an instance
 
 
 @dataclass(slots=True)
@@ -67,7 +76,6 @@ class Imported:
 _PACKED: Final = {
     b"\x1f\x8b": ("is compressed with gzip", "unpack it first: gunzip FILE"),
     b"PK\x03\x04": ("is a zip archive or a spreadsheet", "unpack it, or save the sheet as CSV"),
-    b"PAR1": ("is a Parquet file", "export it as CSV"),
 }
 """Formats in which invoices and price sheets are often packed, by their first bytes: the format, and how to unpack
 it."""
@@ -117,6 +125,28 @@ class _Rows(csv.DictReader):  # type: ignore[type-arg]  # Python 3.11 refuses th
         )
 
 
+class _Bill:
+    """Rows of a bill in Parquet, which has no places but the number of a row."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, self.columns = rows, rows.columns
+
+    def __iter__(self) -> Iterator[dict[str | Any, str | Any]]:
+        for cells in self._rows:
+            yield {name: cell if isinstance(cell, tuple) else plain(cell)
+                   for name, cell in zip(self.columns, cells, strict=True)}  # fmt: skip
+
+    @property
+    def line_num(self) -> int:
+        return self._rows.line
+
+    def fault(
+        self, column: str = "", *, shown: str = "", message: str = "", found: str = "", allowed: str = ""
+    ) -> Fault:
+        """What is wrong with a cell of the last row."""
+        return self._rows.fault(shown or column, message=message, found=found, allowed=allowed)
+
+
 _IN_DOLLARS: Final = "export it in US dollars, or delete the rows in other currencies"
 _FREE: Final = re.compile(r"0*\.?0+")  # of a free tier, or by a credit: no rate
 
@@ -146,6 +176,12 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
     if path.suffix in (".yaml", ".yml"):
         document = read_yaml(path)
         return Imported(parse_discounts(document.data, str(path), document.places))
+    if is_parquet(path):
+        bill = _Bill(read_rows(path))
+        if not set(FOCUS) <= set(bill.columns):
+            missing = ", ".join(name for name in FOCUS if name not in bill.columns)
+            raise ConfigError([Fault(path=str(path), message=f"is no bill in the columns of FOCUS: lacks {missing}")])
+        return _of_known(_bill(bill, _focus), known)
     _check_packed(path)
     text = read_text(path).removeprefix("\ufeff")  # which spreadsheets write in front of "CSV UTF-8"
     reader = _Rows(path, text.splitlines())
@@ -217,10 +253,10 @@ def _focus(row: Mapping[str, str]) -> _Charge | str:
     if reason:
         return reason
     return _Charge(
-        cloud=_cloud(row),
-        machine=_machine(row),
+        cloud=cloud_of(row),
+        machine=machine_of(row),
         region=row["RegionId"],
-        market=CATEGORIES[row["PricingCategory"].lower()],
+        market=MARKETS[row["PricingCategory"].lower()],
         period=row.get("ChargePeriodStart") or "",
         usd=row["ContractedUnitPrice"],
         usd_column="ContractedUnitPrice",
@@ -267,14 +303,14 @@ def _column(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().replace("/", "_")).lower()
 
 
-def _bill(reader: _Rows, charge_of: Callable[[Mapping[str, str]], _Charge | str]) -> Imported:
+def _bill(reader: _Rows | _Bill, charge_of: Callable[[Mapping[str, str]], _Charge | str]) -> Imported:
     """The price of every machine-hour of a bill, the newest period's where it changed."""
     latest: dict[tuple[str, str, str, str], tuple[str, Decimal, int]] = {}
     faults: list[Fault] = []
     imported = Imported(Discounts())
     for row in reader:
         if None in row or None in row.values():
-            faults.append(reader.fault(message="has fewer or more cells than columns: is the file complete?"))
+            faults.append(reader.fault(message=SHORT))
             break
         charge = charge_of(row)
         if isinstance(charge, str):
@@ -333,7 +369,7 @@ def _sheet(reader: _Rows) -> Imported:
     imported = Imported(Discounts())
     for row in reader:
         if None in row or None in row.values():
-            faults.append(reader.fault(message="has fewer or more cells than columns: is the file complete?"))
+            faults.append(reader.fault(message=SHORT))
             break
         product = f"{row.get('product', '')} {row.get('metersubcategory', '')}".lower()
         name = row[meter].strip()
@@ -391,37 +427,15 @@ def _left_out(row: Mapping[str, str]) -> str:
         return "no usage"
     if row["PricingUnit"].strip().lower() not in HOURS:
         return "not billed by the hour"
-    if not _cloud(row):
+    if not cloud_of(row):
         return "by another provider"
-    if row["PricingCategory"].lower() not in CATEGORIES:
+    if row["PricingCategory"].lower() not in MARKETS:
         return "committed or of another category"
-    if not _machine(row):
+    if not machine_of(row):
         return "no machine type named"
     if _FREE.fullmatch(row["ContractedUnitPrice"]):
         return "free of charge"
-    system = _details(row).get("OperatingSystem", "Linux")
-    return "" if system.lower().startswith("linux") else "an operating system other than Linux"
-
-
-def _cloud(row: Mapping[str, str]) -> str:
-    name = row.get("ServiceProviderName") or row.get("ProviderName") or ""
-    return PROVIDERS.get(name.strip().lower(), "")
-
-
-def _machine(row: Mapping[str, str]) -> str:
-    named = _details(row).get("InstanceType", "")
-    if named:
-        return named
-    meter = row.get("SkuMeter") or ""
-    return next((meter.partition(start)[2] for start in METERS if start in meter), "")
-
-
-def _details(row: Mapping[str, str]) -> dict[str, str]:
-    try:
-        details = json.loads(row.get("SkuPriceDetails") or "{}")
-    except ValueError:
-        return {}
-    return {str(key): str(value) for key, value in details.items()} if isinstance(details, dict) else {}
+    return "" if is_linux(row) else "an operating system other than Linux"
 
 
 def as_yaml(rates: Discounts, origin: str) -> str:

@@ -1,0 +1,149 @@
+"""`sizewell forecast`: months ahead, an estimate beside the bill, and files that the other commands take."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tests.economics.bills import other, row, write
+
+from .conftest import Sizewell
+
+PROGRAM = """import pulumi_aws as aws
+
+aws.ec2.Instance(
+    "worker",
+    ami="ami-0123456789abcdef0",
+    instance_type="g6.xlarge",
+    tags={"sizewell-stack": "dev", "sizewell-id": "1", "sizewell-owner": "speech"%s},
+)
+aws.lambda_.Function("reply", role="arn:aws:iam::123456789012:role/r", handler="a.b", runtime="python3.12",
+                     tags={"sizewell-stack": "dev", "sizewell-id": "2"})
+"""
+NOVEMBER = {"BillingPeriodStart": "2026-11-01T00:00:00Z", "BillingPeriodEnd": "2026-12-01T00:00:00Z"}
+ON = ("--on", "2026-11-22")
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "Pulumi.yaml").write_text("name: transcriber\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {aws:region: us-east-1}\n")
+    (tmp_path / "__main__.py").write_text(PROGRAM % "")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_months_ahead_are_those_of_the_preview(program: Path, sizewell: Sizewell) -> None:
+    done = sizewell("forecast", "--months", "2", "--json", *ON)
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    rate = json.loads(sizewell("preview", "--json", *ON).out)["after"]["usd_per_month"]["expected"]
+    assert said["schema"] == "sizewell.forecast/1"
+    assert (said["months"], said["usd_by_month"]) == (["2026-12", "2027-01"], [rate, rate])
+    assert said["by_owner"] == {"speech": said["usd"]}
+    assert "actual" not in said
+
+
+def test_ends_commitments_and_budgets(program: Path, sizewell: Sizewell) -> None:
+    (program / "__main__.py").write_text(PROGRAM % ', "sizewell-expires": "2027-01-11"')
+    (program / "catalog").mkdir()
+    held = "{cloud: aws, instance_type: g6.xlarge, region: us-east-1, count: 2, usd_per_hour: 0.50, until: 2026-12-31}"
+    (program / "catalog/rates.yaml").write_text(f"commitments:\n  - {held}\n")
+    (program / "stacks/config").mkdir(parents=True)
+    (program / "stacks/config/guardrails.yaml").write_text("budgets: {dev: 400}\n")
+    said = json.loads(sizewell("forecast", "--months", "3", "--json", *ON).out)
+    dev, unused = said["stacks"]
+    machine = next(each for each in dev["lines"] if each["what"].startswith("g6.xlarge"))
+    assert machine["usd_by_month"] == ["365.00", "189.52", "0.00"]  # 730 x 0.50; 10 of 31 days at 0.8048
+    assert unused["usd_by_month"] == ["365.00", "0.00", "0.00"]
+    assert dev["over_budget_in"] == []
+    shown = sizewell("forecast", "--months", "3", *ON).out
+    assert "its last day is 2026-12-31" in shown
+    assert "dev ends on 2027-01-11" in shown
+
+
+def test_what_the_bill_proves_is_taken_by_the_real_commands(program: Path, sizewell: Sizewell) -> None:
+    tags = {"sizewell-stack": "dev"}
+    bill = write(
+        program / "october.csv",
+        row("521.568", tags={**tags, "user:sizewell-id": "1"}, PricingQuantity="720", ContractedUnitPrice="0.7244"),
+        other(
+            "0.4",
+            tags={**tags, "user:sizewell-id": "2"},
+            ServiceName="AWS Lambda",
+            PricingUnit="Requests",
+            PricingQuantity="2000000",
+        ),
+        other("77.125", tags={}),
+    )
+    done = sizewell("forecast", "--actual", str(bill), "--write", "proved", "--json", *ON)
+    assert done.code == 0, done.err
+    actual = json.loads(done.out)["actual"]
+    machine = next(each for each in actual["lines"] if each["what"] == "g6.xlarge, on-demand")
+    assert (machine["estimated_usd"], machine["billed_usd"]) == ("587.50", "521.57")
+    assert machine["causes"] == {"hours": "-8.05", "price": "-57.88"}
+    assert [each["usd"] for each in actual["not_ours"]] == ["77.12"]
+    assert Decimal(actual["billed_usd"]) + Decimal("77.12") == Decimal(actual["usd"])
+    assert sizewell("prices", "import", "proved/rates.yaml").code == 0
+    assert "usd: 0.7244" in (program / "catalog/rates/rates.yaml").read_text()
+    preview = json.loads(sizewell("preview", "--usage", "proved/usage.yaml", "--json", *ON).out)
+    assert preview["provenance"]["usage"] == "usage.yaml"  # and not "nothing is billed by ..."
+    lines = [line for each in preview["stacks"][0]["rows"] for line in each["lines"]]
+    assert {line["usd"]["expected"] for line in lines if line["what"].startswith("g6.xlarge")} == {
+        "521.57"
+    }  # as billed: 720 hours at 0.7244
+    assert {line["quantity"]["expected"] for line in lines if "request" in line["unit"]} & {"2", "2000000"}
+
+
+def test_markdown_and_the_terminal_say_the_same(program: Path, sizewell: Sizewell) -> None:
+    write(program / "b.csv", row("600"), row("600"), row("5", **NOVEMBER))
+    for form in ((), ("--markdown",)):
+        done = sizewell("forecast", "--actual", "b.csv", *form, *ON)
+        text = " ".join(done.out.split())
+        assert done.code == 0, done.err
+        for said in (
+            "billed 600.00 USD",
+            "counted once: 600.00 USD of 1 row are not counted",
+            "is not closed until 2026-12-01: 5.00 USD",
+        ):
+            assert said in text
+
+
+def test_the_page_has_the_sums_and_a_line_for_estimate_and_bill(program: Path, sizewell: Sizewell) -> None:
+    write(program / "b.csv", row("600"))
+    done = sizewell("forecast", "--actual", "b.csv", "--html", "-", *ON)
+    assert done.code == 0, done.err
+    for said in ("7,093.80 USD", "600.00 USD", 'data-line="estimated"', 'data-line="billed"', "sizewell.forecast/1"):
+        assert said in done.out
+    assert "<script" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--write", "x"), "--write: rests on a bill"),
+        (("--teardown",), "--teardown: rests on a bill"),
+        (("--json", "--markdown"), "--json and --markdown are forms of one answer"),
+        (("--actual", "none.csv"), "none.csv"),
+        (("--actual", "Pulumi.yaml"), "is no bill in the columns of FOCUS"),
+        (("other",), "other"),
+        (("--months", "0"), "--months"),
+    ],
+)
+def test_what_is_wrong_is_said(program: Path, sizewell: Sizewell, arguments: tuple[str, ...], said: str) -> None:
+    done = sizewell("forecast", *arguments, *ON)
+    assert (done.code, said in done.err) == (64, True), done.err
+
+
+def test_a_stack_whose_program_fails_leaves_the_others_their_figures(program: Path, sizewell: Sizewell) -> None:
+    (program / "Pulumi.broken.yaml").write_text("config: {}\n")
+    (program / "__main__.py").write_text(
+        "import pulumi\nif pulumi.get_stack() == 'broken':\n    raise RuntimeError('no')\n" + PROGRAM % ""
+    )
+    done = sizewell("forecast", *ON)
+    assert done.code == 69
+    assert "broken is in no figure" in done.out
+    assert "speech" in done.out
