@@ -7,8 +7,10 @@
 Each writes its cloud's types in src/sizewell/preview/replaced.json and leaves the others as they are.
 
 google: CHECKOUT is a git directory of hashicorp/terraform-provider-google-beta. A resource's own inputs with `ForceNew:
-true` are taken; blocks are left out, of which each part says for itself. A type is taken where its name is Terraform's
-in Pulumi's spelling and nine of ten inputs are the SDK's too; the others are left to the engine's plan.
+true` are taken, and of types that have a price the parts of their blocks too (`scheduling.preemptible`), of which each
+says for itself; `guestAccelerators[]` is a block that cannot be added, nor another number of it. A type is taken where
+its name is Terraform's in Pulumi's spelling and nine of ten inputs are the SDK's too; the others are left to the
+engine's plan.
 
 kubernetes: CHECKOUT is a git directory of pulumi/pulumi-kubernetes, whose provider/pkg/provider/diff.go has the list.
 
@@ -25,6 +27,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,12 +43,12 @@ MAP = re.compile(r"^(\t+)(?:Schema: +)?map\[string\]\*schema\.Schema\{$", re.MUL
 MODULES = {"projects": "project", "organizations": "organization", "serviceaccount": "service_account"}
 
 
-def sources(checkout: str) -> Iterator[str]:
-    """The text of each file that declares a resource."""
+def sources(checkout: str) -> Iterator[tuple[str, str]]:
+    """Path and text of each file that declares a resource."""
     listed = _git(checkout, "ls-tree", "-r", "--name-only", "HEAD", SERVICES).split()
     for path in listed:
         if "/resource_" in path and path.endswith(".go") and not path.endswith("_test.go"):
-            yield _git(checkout, "show", f"HEAD:{path}")
+            yield path, _git(checkout, "show", f"HEAD:{path}")
 
 
 def _git(checkout: str, *words: str) -> str:
@@ -85,6 +89,100 @@ def _entries(text: str, depth: int) -> dict[str, bool]:
     return entries
 
 
+@dataclass
+class Package:
+    """The Go files of one service, in which a schema may be a function or a variable of its own."""
+
+    text: str
+    words: set[str]  # names of parts of blocks as the Python SDK spells them
+
+    def parts(self, function: str, inputs: set[str]) -> Iterator[str]:
+        """Paths of the parts of blocks that another value replaces, as Pulumi writes them."""
+        start = self.text.index(f"func {function}() *schema.Resource")
+        resource = _braced(self.text, self.text.index("return &schema.Resource{", start))
+        self.words |= inputs
+        yield from self._paths(self._schema(_inside(resource)), ())
+
+    def _schema(self, resource: str) -> dict[str, str]:
+        """The entries of a resource's `Schema`."""
+        stated = next((value for key, value in _fields_of_go(resource) if key == "Schema"), "")
+        merged = re.match(r"tpgresource\.MergeSchemas\(", stated)
+        values = _split(stated[merged.end() : -1]) if merged else [stated]
+        return {
+            name.strip('"'): body
+            for each in values
+            for name, body in _fields_of_go(_inside(self._resolved(each)))
+            if name.startswith('"')
+        }
+
+    def _resolved(self, value: str) -> str:
+        """A schema that stands elsewhere in the package, by its name."""
+        name = re.fullmatch(r"(\w+)(\(\))?", value.strip())
+        if name is None:
+            return value
+        declared = re.search(
+            rf"^func {name[1]}\(\) \S+ \{{\n\treturn |^var {name[1]} (?:\S+ )?= ", self.text, re.MULTILINE
+        )
+        return _braced(self.text, declared.end()) if declared else ""
+
+    def _paths(self, schema: dict[str, str], path: tuple[str, ...]) -> Iterator[str]:
+        for name, value in schema.items():
+            said = dict(_fields_of_go(_inside(self._resolved(value))))
+            if not {"Required", "Optional"} & said.keys():
+                continue
+            element = self._resolved(said.get("Elem", ""))
+            many = said.get("Type") in ("schema.TypeList", "schema.TypeSet") and said.get("MaxItems") != "1"
+            here = (*path, self._spelt(name, many=many))
+            if "&schema.Resource{" in element.partition("\n")[0]:
+                if said.get("ForceNew") == "true":
+                    yield f"{'.'.join(here)}[]"
+                yield from self._paths(self._schema(_inside(element)), here)
+            elif path and said.get("ForceNew") == "true":
+                yield ".".join(here)
+
+    def _spelt(self, name: str, *, many: bool) -> str:
+        return _spelt(name, self.words - {name} if many else {name})
+
+
+def _braced(text: str, start: int) -> str:
+    """From `start` to the bracket that closes the first curly one after it; strings are passed over."""
+    depth, place = 0, start
+    while place < len(text):
+        quoted = re.compile(r'"(?:\\.|[^"\\])*"|`[^`]*`|//[^\n]*').match(text, place)
+        if quoted:
+            place = quoted.end()
+            continue
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        place += 1
+        if depth == 0 and text[place - 1] == "}":
+            return text[start:place]
+    return ""
+
+
+def _inside(value: str) -> str:
+    """What stands between the first curly bracket and the last."""
+    return value[value.find("{") + 1 : value.rfind("}")] if "{" in value else ""
+
+
+def _split(text: str) -> list[str]:
+    """The parts between the commas that stand in no bracket, string or comment."""
+    parts, depth, begin = [], 0, 0
+    for each in re.finditer(r'"(?:\\.|[^"\\])*"|`[^`]*`|//[^\n]*|[{}()\[\],]', text):
+        sign = each[0]
+        if sign == "," and depth == 0:
+            parts.append(text[begin : each.start()].strip())
+            begin = each.end()
+        depth += (sign in "{([") - (sign in "})]") if len(sign) == 1 else 0
+    return [each for each in (*parts, text[begin:].strip()) if each]
+
+
+def _fields_of_go(text: str) -> list[tuple[str, str]]:
+    """(key, value) of a literal's entries."""
+    bare = (re.sub(r"^(\s*//[^\n]*\n)+", "", each).strip() for each in _split(text))
+    pairs = (each.partition(":") for each in bare)
+    return [(key.strip(), value.strip()) for key, colon, value in pairs if colon]
+
+
 def types() -> dict[str, tuple[str, set[str]]]:
     """Terraform's name -> Pulumi's type and its inputs, from the Python SDK."""
     import pulumi_gcp
@@ -102,8 +200,10 @@ def types() -> dict[str, tuple[str, set[str]]]:
 
 
 def google(checkout: str) -> dict[str, set[str]]:
+    from sizewell.resources.tables import PRICERS
+
     known, table = types(), {}
-    for source in sources(checkout):
+    for path, source in sources(checkout):
         for name, function in NAME.findall(source):
             if name not in known or f"func {function}() *schema.Resource" not in source:
                 continue
@@ -111,7 +211,28 @@ def google(checkout: str) -> dict[str, set[str]]:
             stated = inputs_of(source, function)
             if stated and len(stated.keys() & _plural(inputs)) >= 0.9 * len(stated):
                 table[token] = {_spelt(each, inputs) for each, replaces in stated.items() if replaces}
+                if token in PRICERS:
+                    table[token] |= set(_package(checkout, str(Path(path).parent), token).parts(function, inputs))
     return table
+
+
+@cache
+def _text(checkout: str, folder: str) -> str:
+    files = _git(checkout, "ls-tree", "--name-only", "HEAD", f"{folder}/").split()
+    own = [path for path in files if path.endswith(".go") and not path.endswith("_test.go")]
+    return "\n".join(_git(checkout, "show", f"HEAD:{path}") for path in own)
+
+
+def _package(checkout: str, folder: str, token: str) -> Package:
+    import pulumi_gcp
+
+    module = Path(pulumi_gcp.__file__).parent / token.split(":")[1].partition("/")[0] / "_inputs.py"
+    return Package(
+        text=_text(checkout, folder),
+        words=set(re.findall(r"^    def (\w+)\(self\)", module.read_text(encoding="utf-8"), re.MULTILINE))
+        if module.is_file()
+        else set(),
+    )
 
 
 def kubernetes(checkout: str) -> dict[str, set[str]]:
@@ -262,7 +383,8 @@ def main(cloud: str, *places: str) -> None:
     said["types"] |= {kind: sorted(_shortest(inputs)) for kind, inputs in table.items() if inputs}
     said["sources"][cloud] = {
         "google": lambda: (
-            f"hashicorp/terraform-provider-google-beta {_head(places[0])}: ForceNew of the resources' own inputs"
+            f"hashicorp/terraform-provider-google-beta {_head(places[0])}: ForceNew of the resources' own inputs, "
+            "and of the parts of blocks of what has a price"
         ),
         "kubernetes": lambda: f"pulumi/pulumi-kubernetes {_head(places[0])}: provider/pkg/provider/diff.go",
         "azure": lambda: (

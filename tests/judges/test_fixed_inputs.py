@@ -9,10 +9,10 @@ import cloudformation
 import pytest
 
 import sizewell.preview.fixed as fixed_inputs
-from sizewell.preview.fixed import FIXED, is_fixed, replaced
+from sizewell.preview.fixed import ROWS, is_fixed, replaced
 from sizewell.resources.recorded import RecordedResource
 
-AWS = {kind: inputs for kind, inputs in FIXED.items() if kind.startswith("aws:")}
+AWS = {row.type: row.inputs for row in ROWS if row.source == "aws"}
 TYPES = {  # whose CloudFormation name is another one
     "aws:rds/instance:Instance": "AWS::RDS::DBInstance",
     "aws:rds/cluster:Cluster": "AWS::RDS::DBCluster",
@@ -24,6 +24,7 @@ NAMES = {  # inputs that CloudFormation calls otherwise
     "username": "MasterUsername", "nodeRoleArn": "NodeRole", "kmsKeyArn": "KmsKeyId", "description": "GroupDescription",
 }  # fmt: skip
 NAMES_OF_TYPE = {
+    ("aws:ec2/instance:Instance", "privateIp"): "PrivateIpAddress",
     ("aws:ec2/launchTemplate:LaunchTemplate", "name"): "LaunchTemplateName",
     ("aws:ec2/securityGroup:SecurityGroup", "name"): "GroupName",
     ("aws:eks/nodeGroup:NodeGroup", "subnetIds"): "Subnets",
@@ -77,6 +78,50 @@ def test_inputs_of_google_cloud_are_those_of_the_terraform_provider(kind: str) -
     fixed, free = GOOGLE[kind]
     resource = RecordedResource(urn=f"urn:pulumi:s::p::{kind}::r", type=kind, name="r", inputs={})
     assert {each for each in fixed | free if is_fixed(resource, (each,))} == fixed
+
+
+BLOCKS = [  # type, path, before, after, whether the resource's page of the Terraform provider says "forces new resource"
+    ("gcp:container/nodePool:NodePool", "nodeConfig.spot", False, True, True),
+    ("gcp:container/nodePool:NodePool", "nodeConfig.preemptible", False, True, True),
+    ("gcp:container/nodePool:NodePool", "nodeConfig.guestAccelerators.0.type", "nvidia-tesla-t4", "nvidia-tesla-v100", True),
+    ("gcp:container/nodePool:NodePool", "nodeConfig.machineType", "g2-standard-8", "g2-standard-16", False),
+    ("gcp:container/nodePool:NodePool", "nodeConfig.labels.team", "ads", "search", False),
+    ("gcp:container/nodePool:NodePool", "nodeConfig.taints", None, [{"key": "a", "value": "b", "effect": "NO_SCHEDULE"}], False),
+    ("gcp:container/nodePool:NodePool", "management.autoRepair", True, False, False),
+    ("gcp:container/nodePool:NodePool", "placementPolicy", None, {"type": "COMPACT"}, True),
+    ("gcp:compute/instance:Instance", "guestAccelerators.0.type", "nvidia-tesla-t4", "nvidia-tesla-v100", True),
+    ("gcp:compute/instance:Instance", "guestAccelerators", [{"type": "nvidia-l4"}], [{"type": "nvidia-l4"}] * 2, True),
+    ("gcp:compute/instance:Instance", "scheduling.preemptible", False, True, True),
+    ("gcp:compute/instance:Instance", "scheduling.provisioningModel", "STANDARD", "SPOT", True),
+    ("gcp:compute/instance:Instance", "scheduling", None, {"provisioningModel": "SPOT", "preemptible": True}, True),
+    ("gcp:compute/instance:Instance", "scheduling", None, {"automaticRestart": False, "preemptible": False}, False),
+    ("gcp:compute/instance:Instance", "scheduling", {"preemptible": True}, None, False),
+    ("gcp:compute/instance:Instance", "scheduling.onHostMaintenance", "MIGRATE", "TERMINATE", False),
+    ("gcp:compute/instance:Instance", "bootDisk.initializeParams.image", "debian-11", "debian-12", True),
+    ("gcp:compute/instance:Instance", "bootDisk.autoDelete", True, False, False),
+    ("gcp:compute/instance:Instance", "scratchDisks", None, [{"interface": "NVME"}], True),
+    ("aws:ec2/instance:Instance", "tenancy", "default", "dedicated", True),
+    ("aws:ec2/instance:Instance", "rootBlockDevice.encrypted", False, True, True),
+    ("aws:ec2/instance:Instance", "rootBlockDevice", None, {"encrypted": True, "volumeSize": 50}, True),
+    ("aws:ec2/instance:Instance", "rootBlockDevice", None, {"volumeSize": 50}, False),
+    ("aws:ec2/instance:Instance", "rootBlockDevice.volumeSize", 50, 60, False),
+    ("aws:ec2/instance:Instance", "ebsBlockDevices.1.snapshotId", "snap-1", "snap-2", True),
+    ("aws:ec2/instance:Instance", "instanceType", "g5.xlarge", "g5.2xlarge", False),
+    ("aws:sagemaker/notebookInstance:NotebookInstance", "subnetId", "subnet-1", "subnet-2", True),
+    ("aws:sagemaker/notebookInstance:NotebookInstance", "instanceType", "ml.t3.medium", "ml.g5.xlarge", False),
+    ("aws:elasticache/cluster:Cluster", "engine", "redis", "memcached", True),
+    ("aws:elasticache/cluster:Cluster", "numCacheNodes", 1, 2, False),
+    ("aws:elasticache/replicationGroup:ReplicationGroup", "atRestEncryptionEnabled", False, True, True),
+    ("aws:elasticache/replicationGroup:ReplicationGroup", "engine", "redis", "valkey", False),
+    ("aws:docdb/cluster:Cluster", "storageEncrypted", False, True, True),
+    ("aws:rds/cluster:Cluster", "engineMode", "serverless", "provisioned", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "path", "earlier", "later", "fixed"), BLOCKS)
+def test_a_part_of_a_block_says_for_itself(kind, path, earlier, later, fixed) -> None:
+    resource = RecordedResource(urn=f"urn:pulumi:s::p::{kind}::r", type=kind, name="r", inputs={})
+    assert is_fixed(resource, tuple(path.split(".")), earlier, later) is fixed
 
 
 def test_most_of_google_clouds_types_are_known() -> None:

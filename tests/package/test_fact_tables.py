@@ -76,7 +76,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "components/data/windows_zones.csv": (WindowsZone, ("zone",)),
     "launch/data/tcpx.csv": (TcpxVariable, ("variable",)),
     "policy/data/own_terms.csv": (OwnTerm, ("type", "term")),
-    "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
+    "preview/data/fixed_inputs.csv": (FixedInputs, ("type", "source")),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
     "recording/contents/data/arm.csv": (ArmType, ("type",)),

@@ -206,6 +206,13 @@ def test_a_replacement_that_its_cloud_refuses_is_said():
     assert "m is protected: pulumi up fails before it replaces it" in need.text
 
 
+def test_a_notebook_that_is_built_anew_loses_its_volume():
+    kind, inputs = "aws:sagemaker/notebookInstance:NotebookInstance", {"instanceType": "ml.t3.medium", "volumeSize": 50}
+    sides = [Sketch("s").resource(kind, "n", inputs=inputs | {"subnetId": each}) for each in ("subnet-1", "subnet-2")]
+    (need,) = one(*sides, stack="s").stacks[0].needs
+    assert need.text == "replaces n (subnetId changed): 1 notebook volume (50 GiB) is deleted with its contents"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "ignored", "replaced"),
     [

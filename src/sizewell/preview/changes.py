@@ -147,7 +147,9 @@ class _Comparison:
             yield "accelerators", f"requests {_many(asked[1])}, was {_many(asked[0])}", False
         moved = False
         for path, earlier, later in self._leaves((), was.inputs, now.inputs, now):
-            decides = UNKNOWN not in (earlier, later) and (is_fixed(now, path) or _asked(now, path, earlier, later))
+            decides = UNKNOWN not in (earlier, later) and (
+                is_fixed(now, path, earlier, later) or _asked(now, path, earlier, later)
+            )
             moved |= path[-1] in _PLACES
             yield ".".join(path), f"{'.'.join(path)}: {_words(earlier, later, path, now)}", decides
         for name, earlier, later in self._scopes(was, now):
