@@ -73,7 +73,7 @@ BEHIND = [
     ("kubernetes:argoproj.io/v1alpha1:Application", {"spec": {}}, "custom resource Application"),
     (*KARPENTER, "machines that it starts"),
     ("kubernetes:karpenter.sh/v1beta1:NodeClaim", {}, "machines that it starts"),
-    ("kubernetes:cluster.x-k8s.io/v1beta1:MachineDeployment", {}, "machines that it starts"),
+    ("kubernetes:cluster.x-k8s.io/v1beta1:MachineDeployment", {}, "MachineDeployment of cluster.x-k8s.io"),
     ("kubernetes:core/v1:PersistentVolumeClaim", {"spec": {"resources": {"requests": {"storage": "20Ti"}}}}, "volume of 20Ti"),
     ("kubernetes:core/v1:PersistentVolumeClaim", {"spec": UNKNOWN}, "volume"),
     ("kubernetes:apps/v1:StatefulSet", {"spec": {"volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": "1Ti"}}}}]}}, "volume of 1Ti"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell import csvtables
+from sizewell.resources import operators
 from sizewell.resources.controlled import CLOUD_CONTROL, ENDPOINT_CONFIGURATION, HYPERPOD
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
@@ -160,7 +161,8 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
             **base(graph, resource),
             bills=_bills(canonical(resource.type), resource.inputs, PRICERS),
             runs=(runs := _runs(graph, resource)),
-            unread=runs and not _ends(canonical(resource.type)),
+            stated=(machines := operators.stated(resource, graph.plan.resources)),
+            unread=machines is not None or (runs and not _ends(canonical(resource.type))),
             whole=_whole(graph, resource),
             expiries=graph.expiries,
         )
@@ -225,7 +227,9 @@ def _runs(graph: Graph, resource: RecordedResource) -> bool:
     kind = canonical(resource.type)
     if kind.startswith("kubernetes:"):
         row = kind_of(kind)
-        return row is not None and row.brings == "machines"
+        if row is not None and row.brings == "machines":
+            return True
+        return operators.stated(resource, graph.plan.resources) is not None
     known = (
         (kind in UNKEPT and not UNKEPT[kind].runs)
         or (kind in _READ and kind not in _STARTS and kind != CLOUD_CONTROL)

@@ -21,7 +21,7 @@ class KubernetesKind:
 
     group: str
     kind: str
-    brings: Literal["nothing", "pods", "volume", "load-balancer", "machines"]
+    brings: Literal["nothing", "pods", "volume", "load-balancer", "machines", "standing-machines"]
     reason: str = ""
     source: str
 
@@ -65,6 +65,18 @@ def started_by(resource: RecordedResource) -> Hidden | None:
             may_hide="machines, also with accelerators",
             why="they are started as pods need them",
             fix="waive it with a reason where its limits are what the team wants",
+        )
+    if row is not None and row.brings == "standing-machines":
+        of_template = kind.endswith("Template")
+        return Hidden(
+            name=resource.name,
+            urn=resource.urn,
+            what=f"{kind} of {group}",
+            may_hide="machines, also with accelerators",
+            why="how many are started from it is stated elsewhere"
+            if of_template
+            else "a controller of its cluster starts as many as it states, of types that are not read here",
+            fix="waive it with a reason where its machines are what the team wants",
         )
     if row is None and not _holds_pods(resource.inputs):
         return Hidden(

@@ -54,7 +54,7 @@ def nodes_of(graph: Graph) -> Nodes:
 
 def _brings_machines(resource: RecordedResource) -> bool:
     row = kind_of(resource.type) if resource.type.startswith(OF_KUBERNETES) else None
-    return row is not None and row.brings == "machines"
+    return row is not None and row.brings in ("machines", "standing-machines")
 
 
 def _may_be_accelerated(resource: RecordedResource) -> bool:

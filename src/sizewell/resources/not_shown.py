@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sizewell.resources import operators
 from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.kinds import started_by
 from sizewell.resources.readers import pods
@@ -19,10 +22,20 @@ def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
         if renders(resource):
             told[resource.urn] = of_resource(resource)
         elif (started := started_by(resource) or pods.unclear(resource)) is not None:
-            told[resource.urn] = started
+            machines = operators.stated(resource, plan.resources)
+            told[resource.urn] = started if machines is None else _by_operator(started, machines)
     ours = {urn for urn in told if urn in by_urn and _of_ours(by_urn[urn], by_urn)}
     places = {(each.name, each.what): each for each in plan.hidden if not each.urn}
     return (*(each for urn, each in told.items() if urn not in ours), *places.values())
+
+
+def _by_operator(started: Hidden, machines: operators.Stated) -> Hidden:
+    return replace(
+        started,
+        may_hide=f"{machines.words()}, which it names, and what else its operator starts",
+        why="its operator starts them outside this plan",
+        fix="waive it with a reason where these machines are what the team wants",
+    )
 
 
 def _of_ours(resource: RecordedResource, by_urn: dict[str, RecordedResource]) -> bool:

@@ -17,6 +17,7 @@ from sizewell.resources.values import Count, Flag, Text, canonical
 
 if TYPE_CHECKING:
     from sizewell.resources.graph import Graph
+    from sizewell.resources.operators import Stated
     from sizewell.resources.priced import Pricing
 
 Tags = Mapping[str, Any] | Unknown | None
@@ -68,6 +69,7 @@ class Thing(Fact):
     runs: bool = False  # no other fact is read of its type, and it may run something
     unread: bool = False  # the same, and nothing of its type says that it ends
     whole: Mapping[str, Any] | Unknown | None = None  # inputs of what it is a part of and ends with
+    stated: Stated | None = None  # machines that a custom resource of an operator names
     expiries: Expiries = field(default_factory=Expiries)
 
 

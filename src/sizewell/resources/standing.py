@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -90,6 +91,8 @@ def of(thing: Thing) -> Text:
     They are what it runs on whether or not it releases them.
     """
     if thing.type.startswith("kubernetes:"):
+        if thing.stated is not None:
+            return thing.stated.kind
         template = get(thing.inputs, "spec", "template", "spec")
         required = devices.required_of_machines(get(template, "requirements"))
         if required or get(template, "requirements") is not None:
@@ -148,14 +151,14 @@ def named(inputs: Any) -> Text:
             if _INPUTS.fullmatch(plain) and not _NONE.fullmatch(value):
                 return value
             for word in re.split(r"[,\s]+", value) if held else (value,):
-                if (held or not _TEXTS.search(plain)) and _is_accelerator(word.rpartition("/")[2], held=held):
+                if (held or not _TEXTS.search(plain)) and is_accelerator(word.rpartition("/")[2], held=held):
                     return word
             if plain == "instancefamily" and any(is_accelerated_name(cloud, f"{value}.metal") for cloud in CLOUDS):
                 return value
     return UNKNOWN if hidden else ""
 
 
-def _is_accelerator(value: str, *, held: bool) -> bool:
+def is_accelerator(value: str, *, held: bool) -> bool:
     """Whether a value is a machine type with accelerators; where it is `held` as one, also by the name of a product."""
     # Another provider may spell its types likewise: g6-standard-2 is Linode's, and no g6 of AWS.
     clouds = [cloud for pattern, cloud in _MACHINES if pattern.fullmatch(value)]
@@ -189,6 +192,20 @@ def ends(inputs: Any, expiries: Expiries) -> bool:
         return empties
     sizes = [number(value) for key, value in leaves if _SIZE.fullmatch(key)]
     return bool(sizes) and all(not isinstance(each, Unknown) and each == 0 for each in sizes)
+
+
+def least(inputs: Any) -> int | None:
+    """How many inputs keep: the least number where they state one, else the number itself; None for none.
+
+    >>> least({"scaling": {"minSize": 2, "maxSize": 4}}), least({"replicas": 3}), least({"name": "a"})
+    (2, 3, None)
+    """
+    leaves = [(key.lower().replace("_", ""), number(value)) for key, value in _leaves(inputs)]
+    for names in (_LEAST, _SIZE):
+        known = [value for key, value in leaves if names.fullmatch(key) and isinstance(value, Decimal)]
+        if known:
+            return int(max(known))
+    return None
 
 
 def moves(inputs: Any) -> bool:

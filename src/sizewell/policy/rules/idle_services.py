@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sizewell.policy.rule import Parameter, Parameters, Undetermined, Verdict, Violation, rule
 from sizewell.resources import standing
+from sizewell.resources.operators import Stated
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes, stopped_instance
 from sizewell.resources.recorded import UNKNOWN, Unknown
@@ -375,7 +376,7 @@ _SERVING: Final = (  # what answers users may keep accelerators where users are
     subject="things",
     prevents="managed accelerators that are billed while idle",
     about_accelerators=True,
-    clouds=(*CLOUDS, ""),  # also those of other providers
+    clouds=(*CLOUDS, "kubernetes", ""),  # also those of other providers, and what operators start
     parameters={
         "baseline": Parameter(
             default=["prod"],
@@ -418,6 +419,8 @@ _CODE: Final = (  # they have no machines of their own with accelerators, and no
 
 def _unread(thing: Thing, parameters: Parameters) -> Verdict:
     """Of a type that nobody reads: it names accelerators, and nothing in it ends that."""
+    if thing.stated is not None:
+        return _stated(thing, thing.stated, parameters)
     inputs: Any = thing.inputs
     if thing.type == "aws:cloudcontrol/resource:Resource":
         inputs = _parsed(inputs.get("desiredState"))
@@ -430,8 +433,21 @@ def _unread(thing: Thing, parameters: Parameters) -> Verdict:
         return Undetermined("its machine type")
     if thing.type in _CODE:
         return Undetermined(f"whether its code starts {what}, which it names")
+    return _endless(f"it names {what}", thing)
+
+
+def _stated(thing: Thing, machines: Stated, parameters: Parameters) -> Verdict:
+    """Of a custom resource whose operator starts the machines that it names."""
+    if thing.expiry.counts is True or machines.ends(thing.expiries):
+        return None
+    if thing.environment in parameters["baseline"] and machines.moves():
+        return None
+    return _endless(f"its operator keeps {machines.words()}", thing)
+
+
+def _endless(what: str, thing: Thing) -> Violation:
     return Violation(
-        f"it names {what}, and nothing in it ends that: no minimum of 0, no idle time, no end{thing.expiry.also()}",
+        f"{what}, and nothing in it ends that: no minimum of 0, no idle time, no end{thing.expiry.also()}",
         "give it a minimum of 0, an idle time or an end, or waive this for it until a day",
     )
 
