@@ -43,6 +43,7 @@ from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Billed
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
+from sizewell.resources.unfit.clusters import AddonRelease
 from sizewell.resources.unfit.machines import Attached, FirstGeneration
 from sizewell.resources.unfit.names import NameForm
 from sizewell.resources.unfit.services import Registries, Units
@@ -80,6 +81,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
     "recording/contents/data/arm.csv": (ArmType, ("type",)),
+    "resources/data/addon_releases.csv": (AddonRelease, ("addon", "release")),
     "resources/data/attached.csv": (Attached, ("accelerator",)),
     "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
     "resources/data/accelerator_names.csv": (AcceleratorName, ("pattern",)),

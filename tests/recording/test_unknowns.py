@@ -390,6 +390,18 @@ def test_what_a_provider_has_no_more_is_named_as_that_with_the_release_to_instal
     assert "-m pip install 'pulumi-aws>=5.0.0,<6.0.0'" in str(caught.value)
 
 
+def test_a_name_that_many_modules_have_does_not_say_which_of_them_took_the_place_of_one(plan):
+    with pytest.raises(SizewellError, match="has no `notebooks`") as caught:
+        plan("import pulumi_gcp; pulumi_gcp.notebooks.Instance('n')")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_a_command_of_a_component_names_the_stack_that_is_previewed(plan):
+    with pytest.raises(SizewellError, match="fix: pulumi config rm -s dev shop:size") as caught:
+        plan("import pulumi; raise pulumi.RunError('shop:size is wrong\\n  fix: pulumi config rm shop:size')")
+    assert "pulumi config rm shop:size" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("program", "near"),
     [

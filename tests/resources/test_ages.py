@@ -86,9 +86,15 @@ LTS = {"supportPlan": "AKSLongTermSupport", "sku": {"name": "Base", "tier": "Pre
         (AKS, {"kubernetesVersion": "1.27", **LTS}, ("", "ended"), "as that of the newer 1.28 has", "1.35"),
         (AKS, {"kubernetesVersion": "1.40", **LTS}, ("", "unknown"), "not in the table", "sizewell ages refresh"),
         (GKE, {"minMasterVersion": "1.32", "releaseChannel": {"channel": "EXTENDED"}}, ("2027-02-11", "in 90 days"),
-         "support ends in 76 days", "gcloud container clusters upgrade"),
+         "support ends in 76 days", "a new cluster: set min_master_version to 1.35, then pulumi up; one that stands"),
         (GKE, {"minMasterVersion": "1.30", "releaseChannel": {"channel": "EXTENDED"}}, ("", "ended"),
          "as that of the newer 1.31 has", "gcloud container clusters upgrade"),
+        (GKE, {"minMasterVersion": "1.31", "location": "us-central1"}, ("2026-01-16", "ended"), "support ended on",
+         "`gcloud container clusters upgrade CLUSTER --location us-central1 --master --cluster-version VERSION`"),
+        (GKE, {"minMasterVersion": "1.34"}, ("2026-10-01", "ended"), "support ended on",
+         "set min_master_version to 1.35, then pulumi up"),
+        ("gcp:container/getEngineVersions:getEngineVersions", {"versionPrefix": "1.34."}, ("2026-10-01", "ended"),
+         "support ended on", "set version_prefix to 1.35, then pulumi up"),
     ],
 )  # fmt: skip
 def test_a_version_goes_by_the_support_that_its_cluster_has(type_, inputs, end, said, fix):
@@ -96,6 +102,14 @@ def test_a_version_goes_by_the_support_that_its_cluster_has(type_, inputs, end, 
     assert (found.until, found.when) == end
     assert said in found.detail
     assert fix in found.fix
+
+
+def test_a_cluster_of_google_is_named_in_a_command_as_google_names_it():
+    standing = replace(
+        made(GKE, "c", minMasterVersion="1.32"), outputs={"name": "c-1a2b3c4", "location": "europe-west4"}
+    )
+    (found,) = aging([standing], KNOWN, date(2026, 11, 27))
+    assert "gcloud container clusters upgrade c-1a2b3c4 --location europe-west4 --master" in found.fix
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,48 @@ def test_kube_proxy_goes_with_its_cluster(version, refused):
     ] * refused
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "cluster", "old"),
+    [
+        ("vpc-cni", "v1.12.0-eksbuild.1", "1.35", True),
+        ("vpc-cni", "v1.20.4-eksbuild.2", "1.35", False),
+        ("vpc-cni", "v9.0.0-eksbuild.1", "1.35", False),
+        ("aws-ebs-csi-driver", "v1.13.0-eksbuild.1", "1.35", True),
+        ("aws-ebs-csi-driver", "v1.50.1-eksbuild.1", "1.35", False),
+        ("coredns", "v1.8.7-eksbuild.1", "1.35", True),
+        ("coredns", "v1.11.4-eksbuild.24", "1.32", False),  # the newest that EKS lists for 1.32
+        ("aws-efs-csi-driver", "v1.4.0-eksbuild.1", "1.35", True),
+        ("snapshot-controller", "v6.3.2-eksbuild.1", "1.36", True),
+        ("unheard-of", "v0.1.0", "1.36", False),
+        ("vpc-cni", "v1.12.0-eksbuild.1", "1.99", False),  # when EKS has it, nobody knows
+    ],
+)
+def test_a_release_of_an_addon_that_was_old_before_the_cluster_s_version_is_said(name, version, cluster, old):
+    eks = made(EKS, "c", version=cluster)
+    addon = linked(made("aws:eks/addon:Addon", addonName=name, addonVersion=version), clusterName=(eks,))
+    listed = f"aws eks describe-addon-versions --addon-name {name} --kubernetes-version {cluster}"
+    found = [(age.detail, age.fix) for age in pressing(unfit(Graph(Plan(project="", stack="", resources=(eks, addon))),
+             CATALOG, KNOWN, cuda_of, ON))]  # fmt: skip
+    assert [f"{name} {version} is not known to go with Kubernetes {cluster}" in detail for detail, _ in found] == (
+        [True] * old
+    )
+    assert [fix for _, fix in found] == [listed] * old
+
+
+def test_a_revision_of_aks_s_mesh_goes_with_its_cluster():
+    def mesh(version, revision):
+        return made(AKS, "c", kubernetesVersion=version, agentPoolProfiles=[{"name": "s", "mode": "System", "count": 2}],
+                    serviceMeshProfile={"mode": "Istio", "istio": {"revisions": [revision]}})  # fmt: skip
+
+    (line,) = said(mesh("1.36", "asm-1-25"))
+    assert "Istio's revision asm-1-25 goes with Kubernetes 1.28 to 1.33, not with 1.36" in line
+    assert said(mesh("1.36", "asm-1-30")) == said(mesh("1.36", "asm-9-99")) == []
+    ended = [age for age in aging([mesh("1.35", "asm-1-27")], KNOWN, ON) if age.kind == "addon"]
+    assert [(age.what, age.until, age.fix) for age in ended] == [
+        ("addon aks/istio asm-1-27", "2026-05-31", "az aks mesh get-revisions --location REGION")
+    ]
+
+
 def test_the_cuda_of_an_endpoint_s_image_is_held_against_its_gpu():
     dlc = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-inference:1.13.1-gpu-py39-{}-ubuntu20.04-sagemaker"
     for tag, count in (("cu117", 1), ("cu121", 0)):

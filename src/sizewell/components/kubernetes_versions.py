@@ -14,7 +14,7 @@ import pulumi
 
 from sizewell.components.bounds import OneOf
 from sizewell.components.faults import Faults
-from sizewell.sizing.catalog.lifetimes import KubernetesVersion, ended, load, minor, number
+from sizewell.sizing.catalog.lifetimes import KubernetesVersion, ended, lasting_version, load, minor, number
 from sizewell.sizing.errors import Fault
 
 KEY = "sizewell:kubernetesVersion"
@@ -133,7 +133,8 @@ def version_faults(stated: str, services: list[str], decided_on: date, support: 
             continue
         known = load().versions(service)
         standing = [row.version for row in known.values() if not ended(row.until(support), decided_on)]
-        fix = f"pulumi config set {KEY} {load().default(service).version}; known of {service}: {', '.join(standing)}"
+        lasting = lasting_version(known.values(), stated, decided_on) or load().default(service).version
+        fix = f"pulumi config set {KEY} {lasting}; known of {service}: {', '.join(standing)}"
         row = known.get(minor(stated)) if FORMS[service].fullmatch(stated) else None
         if row is None:
             newer = minor(stated) not in known and number(stated)[:2] > number(list(known)[-1])

@@ -18,11 +18,21 @@ from sizewell.resources.readers.offers import DATABASES as MORE_DATABASES
 from sizewell.resources.readers.offers import INSTEAD, engine_of, offers, system_instead
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
-from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
+from sizewell.sizing.catalog.lifetimes import (
+    NEAR_DAYS,
+    OLD_DAYS,
+    KubernetesVersion,
+    Lifetimes,
+    Release,
+    age_days,
+    lasting_version,
+    minor,
+    number,
+)
 from sizewell.sizing.catalog.succession import EVERY, PLAIN, older, row_of, runtime_row
 from sizewell.sizing.catalog.systems import removed, retired, system_of, title
 
-SOON_DAYS, NEAR_DAYS = 90, 30
+SOON_DAYS: Final = 90
 CONFIG: Final = "sizewell:kubernetesVersion"
 IMAGE_KEYS: Final = ("image", "imageUri", "image_uri")
 # Type without the version of the provider's module -> (service, input with its version).
@@ -46,6 +56,7 @@ POOLS: Final = {
 }  # fmt: skip
 VERSIONS_OF_GKE: Final = "gcp:container/getEngineVersions:getEngineVersions"
 HUB: Final = "docker.io"
+MESH: Final = "aks/istio"  # name of the rows of AKS's service mesh, by revision
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
 # Type -> (name of the rows, input with the version); {engine} is the input of that name.
@@ -74,13 +85,15 @@ OVER: Final = {  # once no support is left that the cluster may have
     "eks": "AWS builds no such cluster, and upgrades those that stand by itself",
     "hyperpod": "AWS builds no such cluster, and upgrades those that stand by itself",
     "aks": "Azure builds no such cluster, and upgrades those that stand without asking",
-    "gke": "Google upgrades the cluster by itself, maintenance exclusions or not",
+    "gke": "Google builds no such cluster, and upgrades those that stand by itself, maintenance exclusions or not",
 }
 STEPS: Final = {  # how a cluster that stands is taken through the versions between
     "eks": "aws eks update-cluster-version",
     "hyperpod": "aws eks update-cluster-version",
     "aks": "az aks upgrade",
+    "gke": "gcloud container clusters upgrade {} --master --cluster-version VERSION",
 }
+STATED: Final = {"gke": "min_master_version"}  # the input with a cluster's version, where that is not its version
 
 When = Literal["ended", "in 30 days", "in 90 days", "later", "unknown"]
 
@@ -128,17 +141,26 @@ long-term support and of GKE's Extended channel."""
 
 
 def kubernetes(
-    service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str, support: Support = "usual"
+    service: str,
+    version: str,
+    known: Lifetimes,
+    on: date,
+    *,
+    stack: str,
+    resource: str,
+    support: Support = "usual",
+    command: str = "",
 ) -> Aging:
     """A cluster's version; of a default that is not stated as of one that is.
 
     `stack`: the sized one that makes it, whose configuration sets it; "" where a program of its own does.
+    `command`: the cluster as the cloud's own command names it.
     """
     rows = known.versions(service)
     row = rows.get(minor(version))
     what = f"Kubernetes {version} on {service}"
     if row is None and (oldest := _over_before(service, version, rows, on, support)):
-        fix = _upgrade(service, version, rows, on, stack=stack, resource=resource)
+        fix = _upgrade(service, version, rows, on, stack=stack, command=command)
         detail = f"{what}: support ended, as that of the newer {oldest.version} has; {OVER[service]}"
         return Aging(resource=resource, what=what, kind="kubernetes", until="", when="ended", detail=detail, fix=fix,
                      checked=oldest.checked)  # fmt: skip
@@ -149,7 +171,7 @@ def kubernetes(
     until = row.supported_until
     if support == "long-term":
         until = row.extended_until
-    when, fix = _when(until, on), _upgrade(service, version, rows, on, stack=stack, resource=resource)
+    when, fix = _when(until, on), _upgrade(service, version, rows, on, stack=stack, command=command)
     detail = f"{what}: {_ends(until, on)}"
     if when == "later" and (days := age_days(row.checked, on)) > OLD_DAYS:
         when, fix = "unknown", "sizewell ages refresh"  # ends move
@@ -192,27 +214,33 @@ def _ended(service: str, row: KubernetesVersion, on: date, support: Support) -> 
 
 
 def _upgrade(
-    service: str, version: str, rows: Mapping[str, KubernetesVersion], on: date, *, stack: str, resource: str
+    service: str, version: str, rows: Mapping[str, KubernetesVersion], on: date, *, stack: str, command: str
 ) -> str:
-    """To which version a new cluster goes, and by which steps one that stands: one minor version at a time.
-
-    That is the oldest whose standard support lasts; one that ends within a month would be left again at once.
-    """
-    if service == "gke":
-        return f"gcloud container clusters upgrade {resource} --master"
-    newer = [row for row in rows.values() if number(row.version) > number(minor(version))]
-    lasting = [row for row in newer if _when(row.supported_until, on) in ("later", "in 90 days")]
-    if not lasting:
+    """To which version a new cluster goes, and by which steps one that stands: one minor version at a time."""
+    target = lasting_version(rows.values(), version, on)
+    if target is None:
         return "sizewell ages refresh"
-    target = lasting[0].version
-    where = f"pulumi config set -s {stack} {CONFIG}" if stack else "set its version to"
+    where = f"pulumi config set -s {stack} {CONFIG}" if stack else f"set {STATED.get(service, 'its version')} to"
     to = f"{where} {target}, then pulumi up"
     (major, least), most = number(minor(version))[:2], number(target)[1]
     between = [f"{major}.{each}" for each in range(least + 1, most)]
     if not between:
         return to
-    steps = f"takes each minor version by `{STEPS[service]}` before that: {', '.join(between)}"
+    steps = f"takes each minor version by `{STEPS[service].format(command)}` before that: {', '.join(between)}"
     return f"a new cluster: {to}; one that stands {steps}"
+
+
+_UNNAMED: Final = "CLUSTER --location LOCATION"
+
+
+def _named(cluster: RecordedResource) -> str:
+    """A cluster of GKE as gcloud names it: by the cloud's own name, which a new one with an automatic name has not yet.
+
+    >>> _named(RecordedResource(urn="", type=VERSIONS_OF_GKE, name="c", inputs={"location": "us-central1"}))
+    'CLUSTER --location us-central1'
+    """
+    name, location = (_first(cluster.outputs.get(key), cluster.inputs.get(key)) for key in ("name", "location"))
+    return f"{name or 'CLUSTER'} --location {location or 'LOCATION'}"
 
 
 def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> Iterator[Aging]:
@@ -221,15 +249,22 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
     if type_ == VERSIONS_OF_GKE and isinstance(inputs.get("versionPrefix"), str):
         version = inputs["versionPrefix"].rstrip(".")
         if PLAIN.fullmatch(version) and "." in version:
-            yield kubernetes("gke", version, known, on, stack=stack, resource=resource.name)
+            age = kubernetes("gke", version, known, on, stack=stack, resource=resource.name, command=_UNNAMED)
+            yield replace(age, fix=age.fix.replace(STATED["gke"], "version_prefix"))
     elif type_ in CLUSTERS:
         service, key = CLUSTERS[type_]
         version = _first(resource.outputs.get(key), inputs.get(key))
         if version is not None:
             shown = _first(inputs.get("name"), inputs.get("resourceName"), resource.name)
             yield kubernetes(
-                service, version, known, on, stack=stack, resource=shown or "", support=_support(service, inputs)
-            )
+                service, version, known, on, stack=stack, resource=shown or "", support=_support(service, inputs),
+                command=_named(resource),
+            )  # fmt: skip
+        revisions = items(get(inputs, "serviceMeshProfile", "istio", "revisions"))
+        for revision in () if isinstance(revisions, Unknown) else revisions:
+            row = known.release("addon", MESH, revision) if isinstance(revision, str) else None
+            for age in _release(resource, row, on):
+                yield replace(age, fix="az aks mesh get-revisions --location REGION" if age.fix else "")
     elif type_ in DATABASES:
         row = _database(known, type_, inputs, on)
         for age in _release(resource, row, on):

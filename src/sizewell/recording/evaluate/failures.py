@@ -39,7 +39,7 @@ def explained(error: BaseException, project: Project, stack: str, monitor: Monit
     if isinstance(error, LeftError):
         return ServiceError(f"stack {stack}: {error}\n  fix: {_mend(monitor)}")
     if isinstance(error, Unsupported | pulumi.RunError):
-        says = str(error)
+        says = _of_stack(str(error), stack)
         more = "" if "fix: " in says or "pulumi config set" in says else f"\n  fix: {_mend(monitor)}"
         return ServiceError(f"stack {stack}: {says}{more}")
     told = _not_installed(error, project) or _lacking(error, project)
@@ -55,6 +55,15 @@ def explained(error: BaseException, project: Project, stack: str, monitor: Monit
     failure = ServiceError(message)
     failure.cause = tuple(_chain(error, project))
     return failure
+
+
+def _of_stack(says: str, stack: str) -> str:
+    """Commands of a component with the stack's name, which is another than the selected one as often as not.
+
+    >>> _of_stack("fix: pulumi config rm a:b; pulumi config set --path 'a:c[0]' X --stack prod", "dev")
+    "fix: pulumi config rm -s dev a:b; pulumi config set --path 'a:c[0]' X --stack prod"
+    """
+    return re.sub(r"\bpulumi config (set|rm)(?![^;`\n]* (?:-s|--stack) )", rf"pulumi config \1 -s {stack}", says)
 
 
 def _mend(monitor: Monitor) -> str:
@@ -195,7 +204,7 @@ def _near_name(name: str, holder: object, project: Project) -> str:
     asked = name if name[:1].isupper() else _taken(name, project)
     places = _modules_of(asked, package)
     alike = [place for place in places if name.lower() in place or place in name.lower()]
-    if places:
+    if alike or len(places) == 1:  # a name that many modules have says nothing of where the lost one went
         return "` or `".join(f"{package.__name__}.{place}.{asked}" for place in (alike or places)[:_MOST_PLACES])
     near = _near(name, dir(holder))
     return near if not asked or asked == name or hasattr(getattr(holder, near, None), asked) else ""

@@ -32,7 +32,7 @@ def unfit(
             *services.of_hyperpod(graph, resource, known),
             *clusters.of_pools(resource),
             *clusters.of_services(graph, resource),
-            *clusters.of_addons(graph, resource),
+            *clusters.of_addons(graph, resource, known),
             *machines.of_endpoint(graph, resource, catalog, known, cuda_of),
             *networks.of_cluster(graph, resource),
             *networks.of_subnet(graph, resource),

@@ -7,11 +7,15 @@ descriptions of dnsServiceIP and serviceCidr in pulumi_azure_native 3.29.0 and o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
 from ipaddress import IPv4Network, ip_address
+from pathlib import Path
 from typing import Any, Final
 
-from sizewell.resources.ages import OLDEST_NODES
+from sizewell import csvtables
+from sizewell.resources.ages import MESH, OLDEST_NODES
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.unfit.networks import (
@@ -26,7 +30,7 @@ from sizewell.resources.unfit.networks import (
 )
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog import load
-from sizewell.sizing.catalog.lifetimes import minor, number
+from sizewell.sizing.catalog.lifetimes import Lifetimes, minor, number
 
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 POOL: Final = "azure-native:containerservice:AgentPool"
@@ -34,6 +38,24 @@ CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClu
 EKS: Final = "aws:eks/cluster:Cluster"
 GKE: Final = "gcp:container/cluster:Cluster"
 SERVICES_OF_AKS: Final = "10.0.0.0/16"  # what NetworkProfile of pulumi_azure_native 3.29.0 sets by itself
+STANDARD_MONTHS: Final = 14
+"""For how long EKS supports a minor version from the day on which it has it (docs.aws.amazon.com/eks/latest/userguide/
+kubernetes-versions.html), so when that day was."""
+REPLACED_DAYS: Final = 365
+"""An estimate: EKS publishes no rule for which releases of an add-on it lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddonRelease:
+    """A row of addon_releases.csv: a minor release of what an add-on of EKS installs, and since when it is out."""
+
+    addon: str
+    release: str
+    since: csvtables.Day
+    source: str
+
+
+_RELEASES: Final = csvtables.read(AddonRelease, Path(__file__).parents[1] / "data/addon_releases.csv")
 PRIVATE: Final = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
@@ -70,22 +92,70 @@ def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
         yield f"{wrong} cannot have 0 machines", "give it 1 machine at least, better 2"
 
 
-def of_addons(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
-    """A kube-proxy that does not go with its cluster: as nodes, it is at most three minor versions older, and never
-    newer (kubernetes.io/releases/version-skew-policy).
+def of_addons(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[tuple[str, str]]:
+    """Add-ons beside the version of their cluster: EKS's by its own rule and by their age, AKS's service mesh by the
+    versions that Azure lists for each revision.
     """
-    if canonical(resource.type) != "aws:eks/addon:Addon" or resource.inputs.get("addonName") != "kube-proxy":
+    type_, inputs = canonical(resource.type), resource.inputs
+    if type_ == AKS:
+        yield from _of_mesh(inputs, known)
+    if type_ != "aws:eks/addon:Addon":
         return
     clusters = graph.referenced(resource, "clusterName", EKS)
-    version, runs = resource.inputs.get("addonVersion"), None
+    name, version, runs = inputs.get("addonName"), inputs.get("addonVersion"), None
     if isinstance(clusters, tuple) and len(clusters) == 1:
         runs = clusters[0].outputs.get("version") or clusters[0].inputs.get("version")
-    if not isinstance(version, str) or not isinstance(runs, str):
+    if not isinstance(name, str) or not isinstance(version, str) or not isinstance(runs, str):
         return
+    said = _of_proxy(version, runs) if name == "kube-proxy" else _replaced(name, version, runs, known)
+    if said:
+        yield (
+            f"{name} {version} {said}",
+            f"aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor(runs)}",
+        )
+
+
+def _of_proxy(version: str, runs: str) -> str:
+    """As nodes, kube-proxy is at most three minor versions older than its cluster, and never newer
+    (kubernetes.io/releases/version-skew-policy).
+    """
     own, control = number(minor(version)), number(minor(runs))
-    if own[:1] == control[:1] and not 0 <= control[1] - own[1] <= OLDEST_NODES:
-        said = f"kube-proxy {version} does not go with Kubernetes {runs}: EKS refuses it"
-        yield said, f"aws eks describe-addon-versions --addon-name kube-proxy --kubernetes-version {minor(runs)}"
+    outside = own[:1] == control[:1] and not 0 <= control[1] - own[1] <= OLDEST_NODES
+    return f"does not go with Kubernetes {runs}: EKS refuses it" if outside else ""
+
+
+def _replaced(name: str, version: str, runs: str, known: Lifetimes) -> str:
+    """That a release of an add-on was old before EKS had the version of Kubernetes; "" where it was not, or nobody
+    knows. EKS lists the releases that go with a version, and drops old ones from the list: in April 2025 it refused
+    aws-ebs-csi-driver 1.24 of October 2023 (github.com/nebari-dev/nebari/issues/3016).
+    """
+    row = known.versions("eks").get(minor(runs))
+    own = number(minor(version))
+    newer = [each for each in _RELEASES if each.addon == name and number(each.release) > own]
+    if row is None or not row.supported_until or not own or not newer:
+        return ""
+    ends = date.fromisoformat(row.supported_until)
+    months = ends.year * 12 + ends.month - 1 - STANDARD_MONTHS
+    began = date(months // 12, months % 12 + 1, min(ends.day, 28))
+    next_ = min(newer, key=lambda each: number(each.release))
+    if (began - date.fromisoformat(next_.since)).days <= REPLACED_DAYS:
+        return ""
+    return (
+        f"is not known to go with Kubernetes {runs}: {next_.release} is out since {next_.since}, more than a year "
+        "longer than EKS has that version, and EKS refuses a release that it does not list for it"
+    )
+
+
+def _of_mesh(inputs: Mapping[str, Any], known: Lifetimes) -> Iterator[tuple[str, str]]:
+    version, revisions = inputs.get("kubernetesVersion"), items(get(inputs, "serviceMeshProfile", "istio", "revisions"))
+    if not isinstance(version, str) or isinstance(revisions, Unknown):
+        return
+    for revision in revisions:
+        row = known.release("addon", MESH, revision) if isinstance(revision, str) else None
+        first, _, last = (row.kubernetes if row else "").partition("..")
+        if first and not number(first) <= number(minor(version)) <= number(last):
+            said = f"Istio's revision {revision} goes with Kubernetes {first} to {last}, not with {version}"
+            yield f"{said}: AKS refuses the pair", "az aks mesh get-revisions --location REGION"
 
 
 def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,9 @@ TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90
 """A table that nobody checked for so long is said to be old where it decides."""
 
+NEAR_DAYS: Final = 30
+"""Within so many days of its end, a version is near it."""
+
 VERSION: Final = re.compile(r"[1-9]\d*\.\d+")
 FIRST: Final = "1.10"
 """Minor version with which the oldest of these services that has any record began; a smaller one lost its last zero."""
@@ -298,6 +301,17 @@ class Lifetimes:
         """When the one of a service's rows that counts on a day, and was longest not looked at, was looked at."""
         rows = [row for row in self.versions(service).values() if not ended(row.supported_until, on)]
         return min(row.checked for row in rows or self.versions(service).values())
+
+
+def lasting_version(rows: Iterable[KubernetesVersion], version: str, on: date) -> str | None:
+    """The oldest newer version whose standard support lasts; one that ends within a month would be left again at once.
+
+    >>> lasting_version(load().versions("eks").values(), "1.33", date(2026, 11, 28))
+    '1.35'
+    """
+    newer = [row for row in rows if number(row.version) > number(minor(version)) and row.supported_until]
+    lasting = [row.version for row in newer if -age_days(row.supported_until, on) > NEAR_DAYS]
+    return min(lasting, key=number, default=None)
 
 
 def number(version: str) -> tuple[int, ...]:
