@@ -29,9 +29,11 @@ def launched(image: str, cloud: str, instance_type: str, cluster: str = "other")
     [
         ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "aws", "p3.2xlarge", "CUDA 12 is the last one for v100"),
         ("nvcr.io/nvidia/tritonserver:25.10-py3", "aws", "p3.2xlarge", "CUDA 12 is the last one for v100"),
-        ("nvcr.io/nvidia/pytorch:25.11-py3", "aws", "p3.2xlarge", "between 13.0 and 13.2, and CUDA 12 is the last one"),
-        ("nvcr.io/nvidia/pytorch:24.01-py3", "gcp", "a4-highgpu-8g", "between 11.7.0 and 12.4.1, and b200 needs CUDA"),
+        ("nvcr.io/nvidia/pytorch:25.11-py3", "aws", "p3.2xlarge", "between 13.0 and 13.1.1, and CUDA 12 is the last"),
+        ("nvcr.io/nvidia/pytorch:24.03-py3", "gcp", "a4-highgpu-8g", "between 12.3.2 and 12.4.1, and b200 needs CUDA"),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "aws", "p6-b200.48xlarge", "b200 needs CUDA 12.8 or later"),
+        ("nvcr.io/nvidia/pytorch:24.12-py3", "gcp", "a4-highgpu-8g", "and the image has 12.6.3"),
+        ("nvcr.io/nvidia/tritonserver:24.10-py3", "aws", "p6-b200.48xlarge", "and the image has 12.6.2"),
         ("lmsysorg/sglang:v0.4.1-cu118", "gcp", "a4-highgpu-8g", "b200 needs CUDA 12.8 or later"),
         ("mirror.example/nvcr.io/nvidia/pytorch:24.05-py3", "gcp", "a4-highgpu-8g", "b200 needs CUDA 12.8"),
         ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "azure", "Standard_NV36ads_A10_v5", "driver 580 or later"),
@@ -50,6 +52,8 @@ def test_an_image_whose_cuda_cannot_run_is_refused(image, cloud, machine, told):
         ("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "aws", "p5.48xlarge"),
         ("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "azure", "Standard_NV36ads_A10_v5"),
         ("nvcr.io/nvidia/pytorch:25.10-py3", "aws", "p6-b200.48xlarge"),
+        ("nvcr.io/nvidia/pytorch:25.01-py3", "aws", "p6-b200.48xlarge"),
+        ("nvcr.io/nvidia/pytorch:25.03-py3", "aws", "p6-b200.48xlarge"),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "aws", "p3.2xlarge"),
     ],
 )
@@ -64,7 +68,7 @@ def test_an_image_that_is_known_to_run_passes_without_a_word(image, cloud, machi
     ("image", "cloud", "machine", "told"),
     [
         ("registry.example/train:1", "aws", "p5.48xlarge", "which CUDA the image has is not recorded"),
-        ("nvcr.io/nvidia/pytorch:25.03-py3", "aws", "p6-b200.48xlarge", "its CUDA is between 12.4.1 and 13.0"),
+        ("nvcr.io/nvidia/pytorch:25.05-py3", "aws", "p3.2xlarge", "its CUDA is between 12.8.0 and 13.0.0"),
         ("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "gcp", "a3-highgpu-8g", "of which branch its driver is"),
     ],
 )

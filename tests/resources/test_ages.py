@@ -381,7 +381,7 @@ def test_unknown_values_and_strangers_are_passed_over():
         made("aws:eks/cluster:Cluster", version=UNKNOWN),
         made("gcp:container/cluster:Cluster", releaseChannel={"channel": "REGULAR"}),
         made("kubernetes:helm.sh/v3:Release", chart="somebody-s-own", version="1.0.0"),
-        made("aws:rds/instance:Instance", engine="oracle-ee", engineVersion="19"),
+        made("aws:rds/instance:Instance", engine="db2-se", engineVersion="19"),
     ]
     assert aging(resources, KNOWN, ON) == ()
 
@@ -637,3 +637,70 @@ def test_a_chart_whose_images_were_taken_away_is_told_unless_it_names_others():
 )  # fmt: skip
 def test_what_is_supported_is_not_said_to_have_ended(type_, inputs):
     assert not pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
+
+
+def beanstalk(platform):
+    return made("aws:elasticbeanstalk/environment:Environment", solutionStackName=f"64bit {platform}")
+
+
+def build(image):
+    return made("aws:codebuild/project:Project", environment={"image": f"aws/codebuild/{image}"})
+
+
+def rds(engine, version):
+    return made("aws:rds/instance:Instance", engine=engine, engineVersion=version)
+
+
+def functions(version, runtime):
+    settings = [{"name": "FUNCTIONS_EXTENSION_VERSION", "value": version}]
+    site = {"linuxFxVersion": runtime, "appSettings": settings}
+    return made(SITE, kind="functionapp,linux", siteConfig=site)
+
+
+def gateway(tier):
+    return made("azure-native:network:ApplicationGateway", sku={"name": tier, "tier": tier})
+
+
+def vpn(sku, kind):
+    return made("azure-native:network:VirtualNetworkGateway", sku={"name": sku}, gatewayType=kind)
+
+
+@pytest.mark.parametrize(
+    ("resource", "ended"),
+    [
+        (rds("sqlserver-se", "12.00.6449.1.v1"), ["sqlserver 12.00"]),
+        (rds("sqlserver-ee", "15.00.4455.2.v1"), []),
+        (rds("oracle-ee", "12.1.0.2.v30"), ["oracle 12.1"]),
+        (rds("oracle-se2", "19.0.0.0.ru-2026-07.rur-2026-07.r1"), []),
+        (made("aws:opensearch/domain:Domain", engineVersion="Elasticsearch_7.4"), ["elasticsearch 7.4"]),
+        (made("aws:elasticsearch/domain:Domain", elasticsearchVersion="6.7"), ["elasticsearch 6.7"]),
+        (made("aws:opensearch/domain:Domain", engineVersion="Elasticsearch_6.8"), []),  # whose end is not known
+        (made("aws:msk/cluster:Cluster", kafkaVersion="2.8.1"), ["kafka 2.8.1"]),
+        (beanstalk("Amazon Linux 2 v3.5.0 running Python 3.8"), ["beanstalk Amazon Linux 2"]),
+        (beanstalk("Amazon Linux 2018.03 v2.9.0 running Multi-container Docker"), ["beanstalk Amazon Linux AMI"]),
+        (beanstalk("Amazon Linux 2023 v6.1.0 running Node.js 18"), ["beanstalk node 18"]),
+        (beanstalk("Amazon Linux 2023 v4.5.0 running Python 3.13"), []),
+        (build("standard:4.0"), ["codebuild standard 4.0"]),
+        (build("standard:7.0"), []),
+        (build("amazonlinux2-x86_64-standard:3.0"), ["codebuild amazonlinux2-x86_64-standard 3.0"]),
+        (made("aws:kinesisanalyticsv2/application:Application", runtimeEnvironment="FLINK-1_8"), ["flink 1.8"]),
+        (made("aws:kinesisanalyticsv2/application:Application", runtimeEnvironment="FLINK-1_20"), []),
+        (made("aws:kinesisanalyticsv2/application:Application", runtimeEnvironment="SQL-1_0"), []),
+        (made("azure-native:synapse:BigDataPool", sparkVersion="3.3"), ["synapse-spark 3.3"]),
+        (made("azure-native:hdinsight:Cluster", properties={"clusterVersion": "4.0"}), ["hdinsight 4.0"]),
+        (functions("~3", "PYTHON|3.10"), ["functions python 3.10", "functions-host 3"]),
+        (functions("~4", "PYTHON|3.13"), []),
+        (gateway("WAF"), ["application-gateway WAF"]),
+        (gateway("Standard_v2"), []),
+        (made("azure-native:cdn:Profile", sku={"name": "Standard_Verizon"}), ["cdn Standard_Verizon"]),
+        (made("azure-native:cdn:Profile", sku={"name": "Premium_AzureFrontDoor"}), []),
+        (vpn("VpnGw1", "Vpn"), ["vpn-gateway VpnGw1"]),
+        (vpn("Standard", "ExpressRoute"), []),
+        (made("azure-native:storage:StorageAccount", kind="BlobStorage"), ["storage-account BlobStorage"]),
+        (made("gcp:sql/databaseInstance:DatabaseInstance", databaseVersion="SQLSERVER_2022_STANDARD"), []),
+    ],
+)  # fmt: skip
+def test_products_that_their_cloud_ended_are_said(resource, ended):
+    found = aging([resource], KNOWN, date(2026, 11, 28))
+    assert sorted(each.what.partition("/")[2] for each in found if each.when == "ended") == ended
+    assert all(each.fix for each in found if each.when == "ended")

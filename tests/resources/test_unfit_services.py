@@ -255,9 +255,9 @@ def test_a_revision_of_aks_s_mesh_goes_with_its_cluster():
     (line,) = said(mesh("1.36", "asm-1-25"))
     assert "Istio's revision asm-1-25 goes with Kubernetes 1.28 to 1.33, not with 1.36" in line
     assert said(mesh("1.36", "asm-1-30")) == said(mesh("1.36", "asm-9-99")) == []
-    ended = [age for age in aging([mesh("1.35", "asm-1-27")], KNOWN, ON) if age.kind == "addon"]
+    ended = [age for age in aging([mesh("1.35", "asm-1-27")], KNOWN, ON) if age.kind == "runtime"]
     assert [(age.what, age.until, age.fix) for age in ended] == [
-        ("addon aks/istio asm-1-27", "2026-05-31", "az aks mesh get-revisions --location REGION")
+        ("runtime aks/istio asm-1-27", "2026-05-31", "az aks mesh get-revisions --location REGION")
     ]
 
 

@@ -93,7 +93,7 @@ def cuda_of(image: str) -> tuple[str, ...]:
     >>> cuda_of("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime"), cuda_of("lmsysorg/sglang:v0.4.1-cu118")
     (('13.0',), ('11.8',))
     >>> cuda_of("nvcr.io/nvidia/pytorch:25.11-py3"), cuda_of("nvcr.io/nvidia/cuda:12.4.1-runtime-ubuntu22.04")
-    (('13.0', '13.2'), ('12.4.1',))
+    (('13.0', '13.1.1'), ('12.4.1',))
     >>> cuda_of("vllm/vllm-openai:v0.6.3"), cuda_of("vllm/vllm-openai:v0.10.1"), cuda_of("vllm/vllm-openai:v0.99.0")
     (('12.4',), ('12.8', '12.9'), ())
     >>> cuda_of("vllm/vllm-openai:v0.11.0"), cuda_of("registry.example/train:1"), cuda_of("a.b/tei:cuda-1.8")

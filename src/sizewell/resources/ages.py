@@ -262,7 +262,7 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             )  # fmt: skip
         revisions = items(get(inputs, "serviceMeshProfile", "istio", "revisions"))
         for revision in () if isinstance(revisions, Unknown) else revisions:
-            row = known.release("addon", MESH, revision) if isinstance(revision, str) else None
+            row = known.release("runtime", MESH, revision) if isinstance(revision, str) else None
             for age in _release(resource, row, on):
                 yield replace(age, fix="az aks mesh get-revisions --location REGION" if age.fix else "")
     elif type_ in DATABASES:

@@ -23,6 +23,7 @@ DATABASES: Final = {
     "aws:elasticache/replicationGroup:ReplicationGroup": ("aws:elasticache/{engine}", "engineVersion"),
     "aws:elasticache/cluster:Cluster": ("aws:elasticache/{engine}", "engineVersion"),
     "aws:opensearch/domain:Domain": ("aws:opensearch/{engine}", "engineVersion"),
+    "aws:elasticsearch/domain:Domain": ("aws:opensearch/elasticsearch", "elasticsearchVersion"),
 }
 
 
@@ -31,12 +32,17 @@ def engine_of(inputs: Mapping[str, Any], version: str) -> tuple[object, str]:
 
     >>> engine_of({}, "POSTGRES_9_6"), engine_of({"engineType": "RabbitMQ"}, "3.12.13")
     (('postgres', '9.6'), ('rabbitmq', '3.12.13'))
+    >>> engine_of({"engine": "sqlserver-se"}, "15.00.4455.2.v1")
+    ('sqlserver', '15.00.4455.2.v1')
     """
     engine, _, number = version.lower().partition("_")
     if engine.isalpha() and number[:1].isdigit():
         return engine, number.replace("_", ".")
     stated = inputs.get("engine", inputs.get("engineType"))
-    return stated.lower() if isinstance(stated, str) else stated, version
+    if not isinstance(stated, str):
+        return stated, version
+    edition = re.match(r"(sqlserver|oracle)-", stated.lower())
+    return edition[1] if edition else stated.lower(), version
 
 
 # Kind -> what to do once it has ended.
@@ -116,6 +122,16 @@ _RELEASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "gcp/dataproc", ("placement", "managedCluster", "config", "softwareConfig", "imageVersion"),
     ),
     "gcp:composer/environment:Environment": ("gcp/composer", ("config", "softwareConfig", "imageVersion")),
+    "aws:kinesisanalyticsv2/application:Application": ("aws/flink", ("runtimeEnvironment",)),
+    "aws-native:kinesisanalyticsv2:Application": ("aws/flink", ("runtimeEnvironment",)),
+    "azure-native:synapse:BigDataPool": ("azure/synapse-spark", ("sparkVersion",)),
+    "azure:synapse/sparkPool:SparkPool": ("azure/synapse-spark", ("sparkVersion",)),
+    "azure-native:hdinsight:Cluster": ("azure/hdinsight", ("properties", "clusterVersion")),
+    "azure:hdinsight/sparkCluster:SparkCluster": ("azure/hdinsight", ("clusterVersion",)),
+    "azure:hdinsight/hadoopCluster:HadoopCluster": ("azure/hdinsight", ("clusterVersion",)),
+    "azure:hdinsight/hBaseCluster:HBaseCluster": ("azure/hdinsight", ("clusterVersion",)),
+    "azure:hdinsight/kafkaCluster:KafkaCluster": ("azure/hdinsight", ("clusterVersion",)),
+    "azure:hdinsight/interactiveQueryCluster:InteractiveQueryCluster": ("azure/hdinsight", ("clusterVersion",)),
 }  # fmt: skip
 _SITES: Final = ("azure-native:web:WebApp", "azure-native:web:WebAppSlot")
 _STACKS: Final = ("azure:appservice/linuxFunctionApp:LinuxFunctionApp", "azure:appservice/linuxWebApp:LinuxWebApp")
@@ -124,6 +140,15 @@ _LANGUAGES: Final = {
     "dotnetVersion": "dotnet", "nodeVersion": "node", "phpVersion": "php", "powershellCoreVersion": "powershell",
     "pythonVersion": "python",
 }  # fmt: skip
+# Types of Elastic Beanstalk, which states its platform in a sentence.
+_BEANSTALK: Final = (
+    "aws:elasticbeanstalk/environment:Environment",
+    "aws:elasticbeanstalk/configurationTemplate:ConfigurationTemplate",
+    "aws-native:elasticbeanstalk:Environment", "aws-native:elasticbeanstalk:ConfigurationTemplate",
+)  # fmt: skip
+_CODEBUILD: Final = ("aws:codebuild/project:Project", "aws-native:codebuild:Project")
+_VPN: Final = {"azure-native:network:VirtualNetworkGateway": ("sku", "name"),
+               "azure:network/virtualNetworkGateway:VirtualNetworkGateway": ("sku",)}  # fmt: skip
 # Type -> (name of the rows, path of the SKU).
 _SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "azure-native:network:LoadBalancer": ("azure/load-balancer", ("sku", "name")),
@@ -135,6 +160,14 @@ _SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "azure/aks-load-balancer", ("networkProfile", "loadBalancerSku"),
     ),
     "azure-native:containerservice:AgentPool": ("azure/aks-pool", ("type",)),
+    "azure-native:network:ApplicationGateway": ("azure/application-gateway", ("sku", "tier")),
+    "azure:network/applicationGateway:ApplicationGateway": ("azure/application-gateway", ("sku", "tier")),
+    "azure-native:cdn:Profile": ("azure/cdn", ("sku", "name")),
+    "azure:cdn/profile:Profile": ("azure/cdn", ("sku",)),
+    "azure-native:storage:StorageAccount": ("azure/storage-account", ("kind",)),
+    "azure:storage/account:Account": ("azure/storage-account", ("accountKind",)),
+    "azure-native:databricks:Workspace": ("azure/databricks", ("sku", "name")),
+    "azure:databricks/workspace:Workspace": ("azure/databricks", ("sku",)),
 }  # fmt: skip
 
 
@@ -152,10 +185,22 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
             yield "runtime", name, runtime
     elif type_ in _RELEASES:
         name, path = _RELEASES[type_]
-        stated = re.search(r"\d+(?:\.\d+)*", str(get(inputs, *path, default="")))
-        if stated is not None:
+        stated = re.search(r"\d+(?:\.\d+)*", str(get(inputs, *path, default="")).replace("_", "."))
+        if stated is not None and get(inputs, *path) != "SQL-1_0":  # of Kinesis itself, beside FLINK-1_8
             yield "runtime", name, stated[0]
+    elif type_ in _BEANSTALK:
+        yield from _beanstalk(str(inputs.get("solutionStackName")))
+    elif type_ in _CODEBUILD:
+        image = get(inputs, "environment", "image")
+        if isinstance(image, str) and image.startswith("aws/codebuild/"):
+            yield "runtime", "aws/codebuild", image.removeprefix("aws/codebuild/").replace(":", " ")
+    elif type_ in _VPN:
+        if get(inputs, "gatewayType", default=inputs.get("type")) in ("Vpn", None):
+            yield from _sku("azure/vpn-gateway", get(inputs, *_VPN[type_]))
     elif type_ in _SITES or type_ in _STACKS:
+        host = _host(inputs)
+        if host is not None:
+            yield "runtime", "azure/functions-host", host
         for language, version in _stack(inputs) if type_ in _STACKS else _site(inputs):
             functions = "FunctionApp" in type_ or "functionapp" in str(inputs.get("kind"))
             yield "runtime", f"azure/{'functions' if functions else 'app-service'}", f"{language} {version}"
@@ -165,6 +210,35 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
         profiles = items(inputs.get("agentPoolProfiles"))
         for profile in () if isinstance(profiles, Unknown) else profiles:
             yield from _sku("azure/aks-pool", get(profile, "type"))
+
+
+def _beanstalk(stated: str) -> Iterator[Offer]:
+    """The system and the language of a platform.
+
+    >>> [version for _, _, version in _beanstalk("64bit Amazon Linux 2 v3.5.0 running Python 3.8")]
+    ['Amazon Linux 2', 'python 3.8']
+    """
+    system = re.search(r"Amazon Linux( 2023| 2|) ?(?:\d{4}\.\d\d )?v", stated)
+    language = re.search(r"running (Python|Node\.js|PHP|Ruby) (\d+(?:\.\d+)?)", stated)
+    if system is not None:
+        yield "runtime", "aws/beanstalk", f"Amazon Linux{system[1] or ' AMI'}"
+    if language is not None:
+        yield "runtime", "aws/beanstalk", f"{language[1].lower().removesuffix('.js')} {language[2]}"
+
+
+def _host(inputs: Mapping[str, Any]) -> str | None:
+    """The major version of the host of Azure Functions, where its settings state one.
+
+    >>> _host({"siteConfig": {"appSettings": [{"name": "FUNCTIONS_EXTENSION_VERSION", "value": "~3"}]}})
+    '3'
+    """
+    version = inputs.get("functionsExtensionVersion")
+    settings = items(get(inputs, "siteConfig", "appSettings"))
+    for each in () if isinstance(settings, Unknown) else settings:
+        if get(each, "name") == "FUNCTIONS_EXTENSION_VERSION":
+            version = get(each, "value")
+    stated = re.fullmatch(r"~?(\d+)(?:\..*)?", version) if isinstance(version, str) else None
+    return stated and stated[1]
 
 
 def _sku(name: str, stated: object) -> Iterator[Offer]:

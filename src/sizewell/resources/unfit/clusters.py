@@ -151,7 +151,7 @@ def _of_mesh(inputs: Mapping[str, Any], known: Lifetimes) -> Iterator[tuple[str,
     if not isinstance(version, str) or isinstance(revisions, Unknown):
         return
     for revision in revisions:
-        row = known.release("addon", MESH, revision) if isinstance(revision, str) else None
+        row = known.release("runtime", MESH, revision) if isinstance(revision, str) else None
         first, _, last = (row.kubernetes if row else "").partition("..")
         if first and not number(first) <= number(minor(version)) <= number(last):
             said = f"Istio's revision {revision} goes with Kubernetes {first} to {last}, not with {version}"

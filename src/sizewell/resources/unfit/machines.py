@@ -345,11 +345,15 @@ def of_pods(
                 ranges = known.driver_range(device.key, device.family)
                 wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in cuda_of(image)]
                 if wrong and all(each.state == "bad" for each in wrong):
-                    yield (
-                        f"{image} does not run on {device.name}: {wrong[0].reason}",
-                        "take an image of a CUDA that it has, or another GPU",
-                    )
+                    yield _of_cuda(image, device, wrong[0].reason, cuda_of(image))
                     break
+
+
+def _of_cuda(image: str, device: Accelerator, reason: str, versions: tuple[str, ...]) -> tuple[str, str]:
+    """That no CUDA that an image may have runs on a GPU; of a month between two known ones, that it lies there."""
+    if len(versions) > 1:
+        reason = reason.replace(f"the image has {versions[0]}", f"the image's is between {' and '.join(versions)}")
+    return f"{image} does not run on {device.name}: {reason}", "take an image of a CUDA that it has, or another GPU"
 
 
 ENDPOINT: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
@@ -375,10 +379,7 @@ def of_endpoint(
             for image in dict.fromkeys(images_in(models[0].inputs)):
                 wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in cuda_of(image)]
                 if wrong and all(each.state == "bad" for each in wrong):
-                    yield (
-                        f"{image} does not run on {device.name}: {wrong[0].reason}",
-                        "take an image of a CUDA that it has, or another GPU",
-                    )
+                    yield _of_cuda(image, device, wrong[0].reason, cuda_of(image))
 
 
 def _pod_specs(value: Any) -> Iterator[Mapping[str, Any]]:
