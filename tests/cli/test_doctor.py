@@ -308,3 +308,17 @@ def test_a_report_for_an_issue_names_nobody(decided: Path, sizewell: Sizewell, m
     for secret in ("dev-aws", "shop-teardown", str(decided.parents[2])):
         assert secret not in done.out
     assert sizewell("doctor", "--report", "--json").code == 64
+
+
+@pytest.mark.parametrize(("version", "counted"), [("1.33", True), ("1.36", False), (None, False)])
+def test_size_names_the_fee_of_extended_support_that_its_decision_does_not_count(
+    on_eks: Path, sizewell: Sizewell, version: str | None, counted: bool
+) -> None:
+    stated = f"  sizewell:kubernetesVersion: '{version}'\n" if version else ""
+    on_eks.write_text(f"config:\n  sizewell:kubernetesSupport: extended\n{stated}")
+    done = sizewell("size", "--stack", "dev-aws", "--on", "2026-11-26")
+    said = "is billed 438.00 USD a month in extended support, not the 73.00 of the decision"
+    assert (said in done.out + done.err) is counted
+    on_eks.write_text(f"config:\n{stated}" if stated else "")
+    done = sizewell("size", "--stack", "dev-aws", "--on", "2026-11-26")
+    assert "extended support" not in done.out + done.err

@@ -639,6 +639,14 @@ def test_what_is_supported_is_not_said_to_have_ended(type_, inputs):
     assert not pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
 
 
+def test_of_what_ended_whole_no_version_is_named_and_none_is_asked_for():
+    chart = made("kubernetes:helm.sh/v3:Release", chart="ingress-nginx", version="4.11.3")
+    (found,) = pressing(aging([chart], KNOWN, date(2026, 11, 28)))
+    assert found.what == "chart ingress-nginx"
+    assert "take a controller of the Gateway API" in found.detail
+    assert found.fix == "no version of it is supported: take another in its place"
+
+
 def beanstalk(platform):
     return made("aws:elasticbeanstalk/environment:Environment", solutionStackName=f"64bit {platform}")
 

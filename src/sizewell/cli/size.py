@@ -128,6 +128,8 @@ def command(args: Arguments) -> int:
         _tell_what_comes_first(answers, root, beside)
     aged = _age(catalog, on, oldest_s)
     _old_prices(catalog, answers, on)
+    if target is not None:
+        _longer_support(catalog, answers, root, on)
     return exit_code(answers, stale=aged)
 
 
@@ -236,6 +238,37 @@ def _old_prices(catalog: Catalog, answers: Sequence[Answer], on: date) -> None:
         age = f"is from {old.date}, {plural(old.age_days(on) or 0, 'day')} old (limit {fresh_days(old.market)})"
         what = f"the {old.market} price of {old.instance_type} in {old.region}"
         output.note(f"{what} {age}: sizewell prices show {old.instance_type}")
+
+
+def _longer_support(catalog: Catalog, answers: Sequence[Answer], root: Path, on: date) -> None:
+    """Name what a stack's configuration adds to its clusters, which a decision, of the specs alone, does not count."""
+    from sizewell.components.access import cluster_clouds
+    from sizewell.sizing.catalog import lifetimes
+    from sizewell.sizing.money import HOURS_PER_MONTH, Priced
+    from sizewell.sizing.providers import CLOUDS
+
+    for answer in filter(is_decision, answers):
+        config = project.config(root, answer.stack) or {}
+        if config.get("sizewell:kubernetesSupport") != "extended":
+            continue
+        for cloud in cluster_clouds(answer):
+            fees, service = CLOUDS[cloud].fees, CLOUDS[cloud].cluster.name.lower()
+            known = lifetimes.load().versions(service)
+            row = known.get(lifetimes.minor(str(config.get("sizewell:kubernetesVersion", ""))))
+            over = row is not None and lifetimes.ended(row.supported_until, on)
+            if not fees.control_plane_extended or not (over or fees.extended_at_once):
+                continue
+            for region in sorted({p.region for w in answer.workloads for p in w.pools if p.cloud == cloud}):
+                usual, longer = (
+                    catalog.fee(cloud, key, region, on) for key in (fees.control_plane, fees.control_plane_extended)
+                )
+                if isinstance(usual, Priced) and isinstance(longer, Priced):
+                    high, low = (output.dollars(price.amount * HOURS_PER_MONTH) for price in (longer, usual))
+                    output.note(
+                        f"the {service.upper()} cluster in {region} is billed {high} USD a month in extended support, "
+                        f"not the {low} of the decision, which is of the specs alone: "
+                        f"`sizewell preview {answer.stack}` counts it"
+                    )
 
 
 @dataclass(frozen=True)

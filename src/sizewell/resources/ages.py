@@ -560,13 +560,14 @@ def _release(resource: RecordedResource, row: Release | None, on: date) -> Itera
     if row is None:
         return
     when = _when(row.supported_until, on)
-    what = f"{row.kind} {row.name} {row.version}"
+    whole = row.version == EVERY and row.kind in ("chart", "image")  # no version is supported any more
+    what = f"{row.kind} {row.name}" + ("" if whole else f" {row.version}")
     ends = _ends(row.supported_until, on)
     if when == "ended" and not row.gone:
         ends = f"support was to end on {row.supported_until}, as was known on {row.checked}"
     detail = f"{what}: {ends}" + (f" ({row.note})" if row.note else "")
     _, stated = DATABASES.get(canonical(resource.type), ("", ""))
-    fix = FIXES[row.kind].format(input=stated)
+    fix = "no version of it is supported: take another in its place" if whole else FIXES[row.kind].format(input=stated)
     yield Aging(resource=resource.name, what=what, kind=row.kind, until=row.supported_until, when=when, detail=detail,
                 fix=fix if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
 

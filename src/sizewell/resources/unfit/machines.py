@@ -27,12 +27,15 @@ from sizewell.sizing.providers import CLOUDS
 
 GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
 INSTANCE: Final = "aws:ec2/instance:Instance"
+SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
 INSTALLING: Final = ("userData", "userDataBase64", "launchTemplate")  # inputs by which a machine may get its driver
 # Type -> the input that names its image.
 IMAGES: Final = {
     GROUP: "amiType",
     "aws:ec2/launchTemplate:LaunchTemplate": "imageId",
     INSTANCE: "ami",
+    SPOT_REQUEST: "ami",
+    "aws:ec2/launchConfiguration:LaunchConfiguration": "imageId",
 }
 
 
@@ -65,7 +68,8 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     if kind is None:
         return
     if type_ != GROUP:
-        installed = type_ != INSTANCE or any(resource.inputs.get(key) is not None for key in INSTALLING)
+        alone = type_ in (INSTANCE, SPOT_REQUEST)  # of a template the group may bring it
+        installed = not alone or any(resource.inputs.get(key) is not None for key in INSTALLING)
         yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=installed)
         return
     types = items(resource.inputs.get("instanceTypes"))
@@ -160,9 +164,18 @@ def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str
 EXTENSIONS: Final = (
     "azure-native:compute:VirtualMachineExtension", "azure-native:compute:VirtualMachineScaleSetExtension",
     "azure:compute/extension:Extension",
+    "azure:compute/virtualMachineScaleSetExtension:VirtualMachineScaleSetExtension",
 )  # fmt: skip
+_OWN_START: Final = (("userData",), ("customData",))
 PLAIN: Final[Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]] = {
-    "gcp:compute/instance:Instance": (("machineType",), (("metadataStartupScript",), ("metadata",))),
+    **dict.fromkeys(
+        (
+            "gcp:compute/instance:Instance",
+            "gcp:compute/instanceTemplate:InstanceTemplate",
+            "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+        ),
+        (("machineType",), (("metadataStartupScript",), ("metadata",))),
+    ),
     "azure-native:compute:VirtualMachine": (
         ("hardwareProfile", "vmSize"), (("userData",), ("osProfile", "customData")),
     ),
@@ -173,7 +186,17 @@ PLAIN: Final[Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]] 
             ("virtualMachineProfile", "extensionProfile"),
         ),
     ),
-    "azure:compute/linuxVirtualMachine:LinuxVirtualMachine": (("size",), (("userData",), ("customData",))),
+    "azure:compute/linuxVirtualMachine:LinuxVirtualMachine": (("size",), _OWN_START),
+    "azure:compute/windowsVirtualMachine:WindowsVirtualMachine": (("size",), _OWN_START),
+    "azure:compute/linuxVirtualMachineScaleSet:LinuxVirtualMachineScaleSet": (
+        ("sku",), (*_OWN_START, ("extensions",)),
+    ),
+    "azure:compute/windowsVirtualMachineScaleSet:WindowsVirtualMachineScaleSet": (
+        ("sku",), (*_OWN_START, ("extensions",)),
+    ),
+    "azure:compute/orchestratedVirtualMachineScaleSet:OrchestratedVirtualMachineScaleSet": (
+        ("skuName",), (("userDataBase64",), ("osProfile", "customData"), ("extensions",)),
+    ),
 }  # fmt: skip
 
 

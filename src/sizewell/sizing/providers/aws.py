@@ -134,6 +134,8 @@ AWS: Final = Cloud(
         object_storage="s3.standard",
         object_storage_prod="s3.standard",
         control_plane="eks.control_plane",
+        control_plane_extended="eks.control_plane.extended",
+        extended_at_once=False,
     ),
     machines=Machines(
         not_provisioned=(

@@ -127,6 +127,8 @@ AZURE: Final = Cloud(
         object_storage="blob.hot_lrs",
         object_storage_prod="blob.hot_zrs",
         control_plane="aks.control_plane",
+        control_plane_extended="aks.control_plane.premium",
+        extended_at_once=True,
     ),
     machines=Machines(
         not_provisioned=(

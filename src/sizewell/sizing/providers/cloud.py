@@ -98,6 +98,8 @@ class Fees:
     object_storage: str
     object_storage_prod: str
     control_plane: str
+    control_plane_extended: str  # of a cluster in extended support; "" where its fee stays the same
+    extended_at_once: bool  # whether that fee is billed before standard support has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

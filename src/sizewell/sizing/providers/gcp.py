@@ -119,6 +119,8 @@ GCP: Final = Cloud(
         object_storage="gcs.standard",
         object_storage_prod="gcs.standard",
         control_plane="gke.control_plane",
+        control_plane_extended="",
+        extended_at_once=False,
     ),
     machines=Machines(
         not_provisioned=(
