@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
 from sizewell.resources.readers.offers import DATABASES as MORE_DATABASES
-from sizewell.resources.readers.offers import INSTEAD, engine_of, offers, system_instead
+from sizewell.resources.readers.offers import INSTEAD, MESH, engine_of, offers, system_instead
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import (
@@ -56,7 +56,6 @@ POOLS: Final = {
 }  # fmt: skip
 VERSIONS_OF_GKE: Final = "gcp:container/getEngineVersions:getEngineVersions"
 HUB: Final = "docker.io"
-MESH: Final = "aks/istio"  # name of the rows of AKS's service mesh, by revision
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
 # Type -> (name of the rows, input with the version); {engine} is the input of that name.
@@ -262,7 +261,7 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             )  # fmt: skip
         revisions = items(get(inputs, "serviceMeshProfile", "istio", "revisions"))
         for revision in () if isinstance(revisions, Unknown) else revisions:
-            row = known.release("runtime", MESH, revision) if isinstance(revision, str) else None
+            row = known.release(*MESH, revision) if isinstance(revision, str) else None
             for age in _release(resource, row, on):
                 yield replace(age, fix="az aks mesh get-revisions --location REGION" if age.fix else "")
     elif type_ in DATABASES:

@@ -14,6 +14,7 @@ from sizewell.resources.values import canonical, get, items
 
 Offer = tuple[str, str, str]  # kind, name and version of a row of releases.csv
 
+MESH: Final = ("runtime", "aks/istio")  # kind and name of the rows of AKS's service mesh, by revision
 # Type of a data service -> (name of the rows, input with the version); {engine} is that of `engine_of`.
 DATABASES: Final = {
     "aws:msk/cluster:Cluster": ("aws:msk/kafka", "kafkaVersion"),

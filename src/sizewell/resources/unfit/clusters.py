@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell import csvtables
-from sizewell.resources.ages import MESH, OLDEST_NODES
+from sizewell.resources.ages import OLDEST_NODES
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers.offers import MESH
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.unfit.networks import (
     ADDRESSES,
@@ -151,7 +152,7 @@ def _of_mesh(inputs: Mapping[str, Any], known: Lifetimes) -> Iterator[tuple[str,
     if not isinstance(version, str) or isinstance(revisions, Unknown):
         return
     for revision in revisions:
-        row = known.release("runtime", MESH, revision) if isinstance(revision, str) else None
+        row = known.release(*MESH, revision) if isinstance(revision, str) else None
         first, _, last = (row.kubernetes if row else "").partition("..")
         if first and not number(first) <= number(minor(version)) <= number(last):
             said = f"Istio's revision {revision} goes with Kubernetes {first} to {last}, not with {version}"
