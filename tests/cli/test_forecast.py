@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from sizewell.teardown.journal import Journal, connect
 from tests.economics.bills import other, row, write
 
 from .conftest import Sizewell
@@ -119,6 +121,30 @@ def test_the_page_has_the_sums_and_a_line_for_estimate_and_bill(program: Path, s
     for said in ("7,093.80 USD", "600.00 USD", 'data-line="estimated"', 'data-line="billed"', "sizewell.forecast/1"):
         assert said in done.out
     assert "<script" not in done.out
+
+
+def test_what_teardown_saved_is_that_of_the_journal_in_those_months(program: Path, sizewell: Sizewell) -> None:
+    (program / "stacks/config").mkdir(parents=True)
+    uri = f"file://{program}/journal"
+    (program / "stacks/config/teardown.yaml").write_text(f"schema: sizewell.teardown/1\njournal: {uri}\n")
+    journal = Journal(connect(uri)).read()
+    stop = {"stack": "dev", "subject": "w", "action": "empty", "owner": "speech", "saves_usd_per_month": "730"}
+    journal.write("done", datetime(2026, 10, 30, tzinfo=UTC), why="idle", **stop)
+    journal.write("done", datetime(2026, 10, 31, tzinfo=UTC), **stop)
+    write(program / "b.csv", row("600"))
+    done = sizewell("forecast", "--actual", "b.csv", "--teardown", "--json", *ON)
+    assert done.code == 0, done.err
+    (dev,) = json.loads(done.out)["actual"]["stacks"]
+    assert dev["saved_by_teardown_usd"] == "48.00"  # two days of October at a dollar an hour
+    assert "what teardown saved lacks what cannot be read: journal/000000000002.json" in done.err
+
+
+def test_a_month_before_the_first_known_price_is_estimated_at_todays(program: Path, sizewell: Sizewell) -> None:
+    old = {"BillingPeriodStart": "2025-10-01T00:00:00Z", "BillingPeriodEnd": "2025-11-01T00:00:00Z"}
+    write(program / "b.csv", row("600", **old))
+    (line,) = json.loads(sizewell("forecast", "--actual", "b.csv", "--json", *ON).out)["actual"]["lines"][:1]
+    assert line["estimated_usd"] == "587.50"
+    assert line["note"] == "estimated at today's price, as none of that month is known"
 
 
 @pytest.mark.parametrize(

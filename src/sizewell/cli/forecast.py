@@ -85,14 +85,16 @@ def command(args: Arguments) -> int:
         changes = [day for each in rates.bought for day in (each.since, _next(each.until))]
         days = days_of(months_from(on, args.months), changes)
         firsts = [date.fromisoformat(f"{month}-01") for month in past]
-        dated = at_dates(request, sorted({*(day for parts in days.values() for day in parts), *firsts}))
+        dated = at_dates(
+            request, sorted({*(day for parts in days.values() for day in parts), *firsts, *([on] if past else ())})
+        )
     charges = _charges(dated)
     about = _about(root, dated, charges)
     forecast = _ahead(request, dated, charges, about, days=days, catalog=catalog)
     actual = None if bill is None else compare(bill, charges, _project(dated, charges, about, catalog), on)
     saved = _saved(root, actual, on) if args.teardown and actual else {}
     if actual is not None:
-        actual = _proved(request, actual)
+        actual = _proved(dated, actual)
         if args.write:
             _write(args.write, actual)
     units = _units(root, actual)
@@ -232,17 +234,16 @@ def _project(
     )
 
 
-def _proved(request: Request, actual: Actual) -> Actual:
+def _proved(dated: Dated, actual: Actual) -> Actual:
     """The use that the bill proves, without what no resource of the stacks is billed by."""
     from dataclasses import replace
 
-    from sizewell.preview.pipeline import use_that_counts
     from sizewell.resources.usage import Usage
     from sizewell.sizing.money import Interval
 
     stated = Usage({urn: {key: Interval.exactly(value) for key, value in uses.items()}
                     for urn, uses in actual.usage.items()})  # fmt: skip
-    counts = use_that_counts(request, stated) if stated.entries else set()
+    counts = dated.counting(stated) if stated.entries else set()
     kept = {
         urn: {key: value for key, value in uses.items() if (urn, key) in counts} for urn, uses in actual.usage.items()
     }
@@ -270,10 +271,12 @@ def _write(folder: Path, actual: Actual) -> None:
 def _saved(root: Path, actual: Actual, on: date) -> dict[str, Decimal]:
     """What teardown saved in the months of the bill, by stack."""
     from sizewell.teardown.config import read_config
-    from sizewell.teardown.journal import Journal, connect
+    from sizewell.teardown.journal import Journal, connect, in_lines
     from sizewell.teardown.report import monthly_report
 
     journal = Journal(connect(read_config(root).journal)).read()
+    if journal.unread:
+        output.note(f"what teardown saved lacks what cannot be read: {', '.join(in_lines(journal.unread))}")
     sums: dict[str, Decimal] = {}
     for row in monthly_report(journal.records, datetime(on.year, on.month, on.day, tzinfo=UTC)):
         if row.month in actual.months and row.saved_usd:

@@ -142,8 +142,11 @@ class Project:
 
 
 def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Project, on: date) -> Actual:
-    """A bill beside the lines of an estimate at the first day of each of its months."""
+    """A bill beside the lines of an estimate at the first day of each of its months; what had no known price then is
+    estimated at that of the day `on`.
+    """
     closed = closed_months(bill, on)
+    today = {(each.urn, each.what): each for each in charges.get(on, ()) if not each.unpriced}
     charges = {day: charges.get(day, ()) for day in (date.fromisoformat(f"{month}-01") for month in closed)}
     cents = _Cents()
     lines: list[Compared] = []
@@ -165,7 +168,8 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
     for month in closed:
         first = date.fromisoformat(f"{month}-01")
         mine = [each for each in ours if each.month == month]
-        estimate = [_in(each, first, project.stacks[each.stack]) for each in charges[first]]
+        priced = (_at_todays(each, today) if each.unpriced else each for each in charges[first])
+        estimate = [_in(each, first, project.stacks[each.stack]) for each in priced]
         for each in estimate:
             if each.stack not in present:
                 absent[each.stack] = absent.get(each.stack, NOTHING) + each.usd
@@ -192,6 +196,11 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
         rates=_rates(ours, charges),
         usage=_usage(ours, charges, project, len(closed)),
     )
+
+
+def _at_todays(charge: Charge, today: Mapping[tuple[str, str], Charge]) -> Charge:
+    known = today.get((charge.urn, charge.what))
+    return charge if known is None else replace(known, later_price=True)
 
 
 def closed_months(bill: Bill, on: date) -> tuple[str, ...]:
@@ -334,7 +343,8 @@ def _line(
     parts = "the bill has no machine types, but parts of machines" if MIXED in causes and some.machine else ""
     about = project.stacks[some.stack]
     ended = about.ends is not None and about.ends.isoformat() <= f"{month}-01" and bool(theirs)
-    reasons = [each.unpriced for each in ours if each.unpriced]
+    reasons = [f"no price: {each.unpriced}" for each in ours if each.unpriced]
+    reasons += ["estimated at today's price, as none of that month is known"] * any(each.later_price for each in ours)
     return Compared(
         month=month,
         stack=some.stack,
@@ -348,7 +358,7 @@ def _line(
         causes={cause: usd for cause, usd in causes.items() if usd},
         idle_hours=idle,
         idle_usd=_rounded(idle * exact / used) if idle and exact > 0 else NOTHING,
-        note=f"the stack was to end on {about.ends}" if ended else f"no price: {reasons[0]}" if reasons else parts,
+        note=f"the stack was to end on {about.ends}" if ended else reasons[0] if reasons else parts,
     )
 
 

@@ -78,6 +78,7 @@ class Charge:
     urn: str = ""
     unpriced: str = ""
     own_commitment: bool = False
+    later_price: bool = False  # no price of its month is known
 
 
 @dataclass(slots=True, kw_only=True)

@@ -86,6 +86,7 @@ class Dated:
 
     previews: Mapping[date, records.Preview]
     resources: Mapping[str, tuple[str, str]]  # the tag `sizewell-id`, or a cluster's name -> stack and URN
+    counting: Callable[[Usage], frozenset[tuple[str, str]]]  # the statements of use by which something is billed
 
 
 def at_dates(request: Request, days: Iterable[date]) -> Dated:
@@ -99,18 +100,20 @@ def at_dates(request: Request, days: Iterable[date]) -> Dated:
             for name in (tags_of(resource).get("sizewell-id"), *names):
                 if isinstance(name, str) and name:
                     resources[name] = (stack, resource.urn)
-    return Dated(previews={day: _previewed(replace(request, on=day), heads) for day in days}, resources=resources)
 
+    def counting(stated: Usage) -> frozenset[tuple[str, str]]:
+        from sizewell.sizing.catalog import load
 
-def use_that_counts(request: Request, stated: Usage) -> frozenset[tuple[str, str]]:
-    """The statements of use, by resource and measure, by which something of the stacks is billed."""
-    from sizewell.sizing.catalog import load
+        pricing = _Pricing(catalog=load(), on=request.on, usage=stated, discounts=None)
+        for head in heads.values():
+            if head.after is not None:
+                pricing.side(head.after)
+        return frozenset((name, key) for name, uses in stated.entries.items() for key in uses) - (
+            pricing.unused or set()
+        )
 
-    pricing = _Pricing(catalog=load(), on=request.on, usage=stated, discounts=None)
-    for head in _heads(request).values():
-        if head.after is not None:
-            pricing.side(head.after)
-    return frozenset((name, key) for name, uses in stated.entries.items() for key in uses) - (pricing.unused or set())
+    previews = {day: _previewed(replace(request, on=day), heads) for day in days}
+    return Dated(previews=previews, resources=resources, counting=counting)
 
 
 def _previewed(request: Request, heads: dict[str, _Head]) -> records.Preview:
