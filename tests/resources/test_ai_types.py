@@ -285,15 +285,21 @@ def test_no_type_of_the_list_is_unknown(kind: str) -> None:
     assert counts.detected == counts.estimated + counts.free + counts.by_use + counts.unpriced
 
 
+MODEL = {"modelArn": "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-v2:1"}
+MODEL_FEE = "bedrock.model_unit.anthropic.claude-v2-1.no_commitment.hour"
+
+
 def test_what_the_catalog_has_no_price_for_names_the_fee_and_an_own_rate_prices_it() -> None:
-    units = make("aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput", {"modelUnits": 2})
+    units = make("aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput", {"modelUnits": 2, **MODEL})
     ((*_, why),) = priced(units).unpriced
-    assert why == "aws bedrock.model_unit.hour: no price in the catalog"
-    own = priced(units, rates=[{"fee": "bedrock.model_unit.hour", "usd": 20}])
+    assert why == f"aws {MODEL_FEE}: no price in the catalog (USD per hour)"
+    own = priced(units, rates=[{"fee": MODEL_FEE, "usd": 20}])
     assert own.unpriced == ()
     assert own.cost().run_rate.usd_per_month == Interval.exactly(20 * 2 * MONTH).cents()
-    hidden = make(units.type, {"modelUnits": UNKNOWN})
-    assert priced(hidden, rates=[{"fee": "bedrock.model_unit.hour", "usd": 20}]).unpriced
+    hidden = make(units.type, {"modelUnits": UNKNOWN, **MODEL})
+    assert priced(hidden, rates=[{"fee": MODEL_FEE, "usd": 20}]).unpriced
+    committed = make(units.type, {"modelUnits": 2, **MODEL, "commitmentDuration": "OneMonth"})
+    assert priced(committed, rates=[{"fee": MODEL_FEE, "usd": 20}]).unpriced
 
 
 def test_tokens_are_outside_the_totals_until_a_usage_file_states_them() -> None:

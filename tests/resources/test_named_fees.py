@@ -19,7 +19,8 @@ from sizewell import csvtables
 from sizewell.resources import Plan, RecordedResource, price
 from sizewell.resources.pricing import Pricing
 from sizewell.resources.recorded import UNKNOWN
-from sizewell.resources.tables import PRICERS, gaps, meters
+from sizewell.resources.tables import PRICERS, disks, gaps, meters
+from sizewell.resources.usage import parse_usage
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.overlay import check_rates, read_own_rates
 from sizewell.sizing.catalog.rates import Discounts, parse_discounts
@@ -107,8 +108,68 @@ RICH: list[tuple[str, dict[str, Any]]] = [
     ("aws:elasticache/cluster:Cluster", {"engine": "redis", "nodeType": "cache.m5.large", "engineVersion": "5.0.6"}),
     ("aws:transfer/server:Server", {}),
 ]  # fmt: skip
+# Pricers whose keys go by several inputs: every combination of those.
+SQL = [
+    ("gcp:sql/databaseInstance:DatabaseInstance",
+     {"databaseVersion": version, "settings": {"tier": tier, "availabilityType": place, "diskType": disk}})
+    for version in ("MYSQL_8_0", "POSTGRES_16") for place in ("ZONAL", "REGIONAL") for disk in ("PD_SSD", "PD_HDD")
+    for tier in ("db-custom-4-15360", "db-g1-small")
+]  # fmt: skip
+RDS = [
+    ("aws:rds/instance:Instance", {"engine": engine, "engineVersion": "99", "instanceClass": "db.m5.large",
+     "multiAz": several, "storageType": volume, "allocatedStorage": 500, "iops": 20_000, "storageThroughput": 900})
+    for engine in ("mysql", "postgres", "mariadb") for several in (False, True)
+    for volume in ("standard", "gp2", "gp3", "io1", "io2")
+]  # fmt: skip
+AURORA = [
+    ("aws:rds/clusterInstance:ClusterInstance", {"engine": engine, "instanceClass": size})
+    for engine in ("aurora-mysql", "aurora-postgresql") for size in ("db.r6g.large", "db.x2g.large")
+]  # fmt: skip
+DISKS = [
+    ("gcp:compute/disk:Disk", {"type": kind, "size": 100, "provisionedIops": 50_000, "provisionedThroughput": 2000})
+    for kind in (*{row.disk.replace(".", "-", 1) for row in disks.ROWS}, "pd-standard", "pd-balanced", "pd-ssd")
+] + [
+    ("aws:ebs/volume:Volume", {"type": kind, "size": 100, "iops": 50_000, "throughput": 2000})
+    for kind in ("standard", "gp2", "gp3", "io1", "io2", "st1", "sc1")
+] + [
+    ("azure-native:compute:Disk", {"sku": {"name": sku}, "diskSizeGB": size, "diskIOPSReadWrite": 9000,
+                                   "diskMBpsReadWrite": 900})
+    for sku in ("Standard_LRS", "StandardSSD_LRS", "StandardSSD_ZRS", "Premium_LRS", "Premium_ZRS", "PremiumV2_LRS",
+                "UltraSSD_LRS") for size in (4, 32, 200, 4096, 32767, 60_000)
+]  # fmt: skip
+AZURE_SQL = [
+    ("azure-native:sql:Database", {"sku": {"name": name}, "zoneRedundant": zones})
+    for name in ("GP_Gen5_4", "BC_Gen5_4", "HS_Gen5_4", "GP_S_Gen5_4", "HS_S_Gen5_4", "S3", "P2", "Basic", "BC_M_128")
+    for zones in (False, True)
+] + [
+    (f"azure-native:{server}:Server", {"sku": {"name": size, "tier": "x"}, "storage": {"storageSizeGB": 64, "type": disk}})
+    for server in ("dbforpostgresql", "dbformysql") for disk in ("Premium_LRS", "PremiumV2_LRS")
+    for size in ("Standard_D4s_v3", "Standard_E4ds_v5", "Standard_B2s")
+]  # fmt: skip
+CACHES = [
+    ("aws:elasticache/replicationGroup:ReplicationGroup", {"engine": engine, "nodeType": "cache.r6g.large"})
+    for engine in ("redis", "valkey", "memcached")
+] + [
+    ("gcp:redis/instance:Instance", {"tier": tier, "memorySizeGb": size})
+    for tier in ("BASIC", "STANDARD_HA") for size in (1, 8, 20, 50, 200)
+] + [
+    ("azure-native:redis:Redis", {"sku": {"name": name, "family": family, "capacity": size}})
+    for name, family in (("Basic", "C"), ("Standard", "C"), ("Premium", "P")) for size in (1, 3)
+]  # fmt: skip
+FILES = [
+    ("aws:fsx/lustreFileSystem:LustreFileSystem", {"deploymentType": kind, "perUnitStorageThroughput": rate,
+                                                   "storageCapacity": 1200})
+    for kind, rate in (("SCRATCH_1", None), ("SCRATCH_2", None), ("PERSISTENT_1", 12), ("PERSISTENT_2", 1000))
+] + [
+    ("gcp:filestore/instance:Instance", {"tier": tier, "fileShares": {"capacityGb": 1024}})
+    for tier in ("BASIC_HDD", "BASIC_SSD", "ZONAL", "REGIONAL", "ENTERPRISE", "HIGH_SCALE_SSD")
+] + [("aws:ec2/vpcEndpoint:VpcEndpoint", {"vpcEndpointType": kind, "subnetIds": ["a"]})
+     for kind in ("Interface", "GatewayLoadBalancer", "Resource", "ServiceNetwork")]  # fmt: skip
+TABLES = [(kind, {"tableClass": name, "readCapacity": 5, "writeCapacity": 5}) for kind in ("aws:dynamodb/table:Table",)
+          for name in ("STANDARD", "STANDARD_INFREQUENT_ACCESS")]  # fmt: skip
+COMBINED = [*SQL, *RDS, *AURORA, *DISKS, *AZURE_SQL, *CACHES, *FILES, *TABLES]
 METERED = [(kind, billing(meter)) for meter in meters.ROWS for kind in meter.types if meter.unit != "use"]
-ALL = [*METERED, *((row.type, stated(row)) for row in BILLED), *((kind, {}) for kind in PRICERS), *RICH]
+ALL = [*METERED, *((row.type, stated(row)) for row in BILLED), *((kind, {}) for kind in PRICERS), *RICH, *COMBINED]
 
 
 @cache
@@ -400,3 +461,152 @@ def test_throughput_of_cosmos_db_bills_in_each_region_of_its_account(
     holder = make(f"{COSMOS}:DatabaseAccount", {"accountName": "acme", **account}, "account")
     stated = {"accountName": "acme", "options": options or {"throughput": 1000}}
     assert monthly(f"{COSMOS}:{name}", stated, OF_COSMOS, accountName=holder) == usd
+
+
+CLASSES = {f"disk.{key}": usd for key, usd in {
+    "standardssd_lrs.e10": "9.60", "standardssd_lrs.e15": "19.20", "standardssd_zrs.e15": "28.80",
+    "standard_lrs.s4": "1.54", "standard_lrs.s15": "11.33", "premium_zrs.p15": "57.66", "premium_zrs.p30": "202.75",
+    "ultrassd_lrs": "0.12", "ultrassd_lrs.iops_month": "0.05", "ultrassd_lrs.mbps_month": "0.35"}.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sku", "inputs", "usd"),
+    [
+        # the price of the class that holds 200 GB, whole
+        ("StandardSSD_LRS", {"diskSizeGB": 200}, "19.20"),
+        ("StandardSSD_LRS", {"diskSizeGB": 128}, "9.60"),
+        ("StandardSSD_ZRS", {"diskSizeGB": 200}, "28.80"),
+        ("Standard_LRS", {"diskSizeGB": 200}, "11.33"),
+        ("Standard_LRS", {"diskSizeGB": 4}, "1.54"),
+        ("Premium_ZRS", {"diskSizeGB": 200}, "57.66"),
+        ("Premium_ZRS", {"diskSizeGB": 200, "tier": "P30"}, "202.75"),
+        # 256 GB at 0.12, 1,000 IOPS at 0.05, 100 MB/s at 0.35
+        ("UltraSSD_LRS", {"diskSizeGB": 200, "diskIOPSReadWrite": 1000, "diskMBpsReadWrite": 100}, "115.72"),
+    ],
+)
+def test_an_azure_disk_bills_the_class_of_its_size(sku: str, inputs: dict[str, Any], usd: str) -> None:
+    assert monthly("azure-native:compute:Disk", {"sku": {"name": sku}, **inputs}, CLASSES) == usd
+
+
+def test_so_do_those_of_a_machine() -> None:
+    profile = {"osDisk": {"diskSizeGB": 128, "managedDisk": {"storageAccountType": "StandardSSD_LRS"}},
+               "dataDisks": [{"diskSizeGB": 200, "managedDisk": {"storageAccountType": "StandardSSD_LRS"}}]}  # fmt: skip
+    machine = {"hardwareProfile": {"vmSize": "Standard_D4s_v5"}, "storageProfile": profile}
+    assert lines_of("disks", "azure-native:compute:VirtualMachine", machine, CLASSES) == "28.80"
+
+
+DYNAMO = "aws:dynamodb/table:Table"
+IA = {"tableClass": "STANDARD_INFREQUENT_ACCESS"}
+UNITS_OF_TABLE = {"readCapacity": 100, "writeCapacity": 50}
+POOL_OF_DISKS = {"storagePoolType": "projects/p/zones/z/storagePoolTypes/hyperdisk-balanced", "zone": "us-central1-a",
+                 "poolProvisionedCapacityGb": "10240", "poolProvisionedThroughput": "0"}  # fmt: skip
+HYPERDISK_POOL = "hyperdisk.pool.hyperdisk-balanced"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "rates", "others", "usd"),
+    [
+        # 100 and 50 units by the hour; the rates of the other class are not its
+        (DYNAMO, {**UNITS_OF_TABLE, **IA},
+         {"dynamodb.standard_ia.read_unit.hour": "0.00016", "dynamodb.standard_ia.write_unit.hour": "0.00081"},
+         {"dynamodb.read_unit.hour": "0.00013", "dynamodb.write_unit.hour": "0.00065"}, "41.24"),
+        (DYNAMO, UNITS_OF_TABLE, {"dynamodb.read_unit.hour": "0.00013", "dynamodb.write_unit.hour": "0.00065"},
+         {"dynamodb.standard_ia.read_unit.hour": "0.00016", "dynamodb.standard_ia.write_unit.hour": "0.00081"}, "33.21"),
+        # its indexes as well
+        (DYNAMO, {"readCapacity": 0, "writeCapacity": 0, **IA, "globalSecondaryIndexes": [
+            {"readCapacity": 100, "writeCapacity": 50}]},
+         {"dynamodb.standard_ia.read_unit.hour": "0.00016", "dynamodb.standard_ia.write_unit.hour": "0.00081"},
+         {"dynamodb.read_unit.hour": "0.00013", "dynamodb.write_unit.hour": "0.00065"}, "41.24"),
+        ("gcp:compute/storagePool:StoragePool", {**POOL_OF_DISKS, "capacityProvisioningType": "ADVANCED"},
+         {f"{HYPERDISK_POOL}.advanced.gb_month": "0.18"}, {f"{HYPERDISK_POOL}.standard.gb_month": "0.08"}, "1843.20"),
+        ("gcp:compute/storagePool:StoragePool", POOL_OF_DISKS,
+         {f"{HYPERDISK_POOL}.standard.gb_month": "0.08"}, {"hyperdisk.pool.hyperdisk-throughput.standard.gb_month": "0.01"},
+         "819.20"),
+        ("gcp:dataproc/cluster:Cluster", {"clusterConfig": {
+            "clusterTier": "CLUSTER_TIER_PREMIUM",
+            "masterConfig": {"numInstances": 1, "machineType": "n2-standard-4", "diskConfig": {"bootDiskSizeGb": 100}},
+            "workerConfig": {"numInstances": 2, "machineType": "n2-standard-4", "diskConfig": {"bootDiskSizeGb": 100}}}},
+         {"dataproc.premium.vcpu_hour": "0.02"}, {"dataproc.vcpu_hour": "0.01"}, "527.50"),
+        ("aws:ec2/vpcEndpoint:VpcEndpoint", {"vpcEndpointType": "Resource", "subnetIds": ["a"]},
+         {"vpc_endpoint.resource.hour": "0.02"}, {"vpc_endpoint.hour": "0.01"}, "14.60"),
+    ],
+)  # fmt: skip
+def test_what_has_prices_of_its_own_has_a_key_of_its_own(
+    kind: str, inputs: dict[str, Any], rates: dict[str, str], others: dict[str, str], usd: str
+) -> None:
+    assert monthly(kind, inputs, {**rates, **others}) == usd
+    assert monthly(kind, inputs, others).endswith(" + ?")
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "measure", "key", "other"),
+    [
+        (DYNAMO, {"billingMode": "PAY_PER_REQUEST", **IA}, "requests", "dynamodb.standard_ia.request", "dynamodb.request"),
+        ("aws:ebs/snapshot:Snapshot", {"storageTier": "archive"}, "stored_gigabytes", "ebs.snapshot.archive",
+         "ebs.snapshot"),
+        ("aws:ebs/snapshotCopy:SnapshotCopy", {"storageTier": "archive"}, "stored_gigabytes", "ebs.snapshot.archive",
+         "ebs.snapshot"),
+        ("gcp:compute/snapshot:Snapshot", {"snapshotType": "ARCHIVE"}, "stored_gigabytes", "snapshot.archive.gb_month",
+         "snapshot.gb_month"),
+        ("azure-native:compute:Snapshot", {"sku": {"name": "Premium_LRS"}}, "stored_gigabytes", "disk.snapshot.premium",
+         "disk.snapshot"),
+        ("aws:cloudwatch/logGroup:LogGroup", {"logGroupClass": "INFREQUENT_ACCESS"}, "ingested_gigabytes",
+         "logs.infrequent_access.ingested", "logs.ingested"),
+        ("aws:lambda/function:Function", {"architectures": ["arm64"]}, "gigabyte_seconds", "lambda.arm.gb_second",
+         "lambda.gb_second"),
+        ("aws:docdb/cluster:Cluster", {"storageType": "iopt1"}, "stored_gigabytes", "docdb.iopt1.gb_month",
+         "docdb.gb_month"),
+        ("aws:neptune/cluster:Cluster", {"storageType": "iopt1"}, "stored_gigabytes", "neptune.iopt1.gb_month",
+         "neptune.gb_month"),
+        ("aws:sqs/queue:Queue", {"fifoQueue": True}, "requests", "sqs.fifo.request", "sqs.request"),
+        ("aws:sns/topic:Topic", {"fifoTopic": True}, "requests", "sns.fifo.request", "sns.request"),
+        ("aws:apigateway/restApi:RestApi", {}, "requests", "apigateway.rest.request", "apigateway.request"),
+        ("aws:apigatewayv2/api:Api", {"protocolType": "WEBSOCKET"}, "requests", "apigateway.websocket.request",
+         "apigateway.request"),
+        ("aws:sfn/stateMachine:StateMachine", {"type": "EXPRESS"}, "requests", "sfn.express.request", "sfn.transition"),
+        ("aws:glue/job:Job", {"executionClass": "FLEX"}, "capacity_unit_hours", "glue.flex.dpu_hour", "glue.dpu_hour"),
+        ("azure-native:storage:FileShare", {"accessTier": "Cool"}, "stored_gigabytes", "files.cool.gb_month",
+         "files.gb_month"),
+        ("azure-native:databricks:Workspace", {"sku": {"name": "premium"}}, "vcpu_hours", "databricks.premium.dbu",
+         "databricks.standard.dbu"),
+        ("gcp:storage/bucket:Bucket", {"location": "US"}, "stored_gigabytes", "gcs.standard.multi_region_us",
+         "gcs.standard"),
+        ("gcp:storage/bucket:Bucket", {"location": "NAM4"}, "stored_gigabytes", "gcs.standard.dual_region_nam4",
+         "gcs.standard"),
+        ("azure-native:sql:Database", {"sku": {"name": "HS_S_Gen5_2"}}, "vcpu_hours", "sql.hs.serverless.vcore_hour",
+         "sql.gp.serverless.vcore_hour"),
+    ],
+)  # fmt: skip
+def test_so_has_what_is_billed_by_use(kind: str, inputs: dict[str, Any], measure: str, key: str, other: str) -> None:
+    plan = Plan(project="t", stack="dev", resources=(make(kind, inputs),), config=REGIONS)
+    usage = parse_usage({"usage": [{"resource": "it", measure: 1000}]})
+    own = parse_discounts({"rates": [{"fee": key, "usd": 1}, {"fee": other, "usd": 7}]})
+    lines = price(plan, load(), on=ON, discounts=own, usage=usage).items
+    assert [line.asked.fee for line in lines if line.asked is not None and not line.asked.fee.endswith(".hs.gb_month")][
+        :1
+    ] == [key]
+    assert f"{sum(cost.expected for line in lines if not isinstance(cost := line.cost(), Unpriced)):.2f}" == "1000.00"
+
+
+def test_a_serverless_database_bills_its_storage_as_any_other() -> None:
+    # 32 GB and 30 % for the log at 0.115
+    stated = {"sku": {"name": "GP_S_Gen5_2"}, "maxSizeBytes": 32 * 2**30}
+    assert monthly("azure-native:sql:Database", stated, {"sql.gp.gb_month": "0.115"}) == "4.78 + ?"
+
+
+def test_a_version_of_a_key_has_the_price_of_its_key() -> None:
+    hardware = make(
+        "gcp:kms/cryptoKey:CryptoKey", {"versionTemplate": {"protectionLevel": "HSM", "algorithm": ""}}, "key"
+    )
+    version = ("gcp:kms/cryptoKeyVersion:CryptoKeyVersion", {"cryptoKey": UNKNOWN})
+    assert monthly(*version, {"kms.key.hsm": "1.00", "kms.key": "0.06"}, cryptoKey=hardware) == "1.00"
+    assert monthly(*version, {"kms.key.hsm": "1.00", "kms.key": "0.06"}) == "0.00 + ?"
+
+
+def test_a_reason_says_by_which_unit_a_rate_is() -> None:
+    named = [reason for reason in reasons(priced(REGIONS)) if NAMED.search(reason)]
+    assert not [reason for reason in named if not re.search(r"\(USD per [^)]+\)$", reason)]
+    assert any("gcp pd.extreme: no price in the catalog (USD per GB-month)" in reason for reason in named)
+    assert any(
+        "azure disk.standardssd_lrs.e15: no price in the catalog (USD per disk-month)" in reason for reason in named
+    )

@@ -94,6 +94,10 @@ def _address(resource: RecordedResource, context: Context) -> Outcome:
     return (context.standing(resource, what="public IPv4 address", key="ipv4.hour"),)
 
 
+# Kinds of endpoints with one price by the hour. Source, from memory: aws.amazon.com/privatelink/pricing.
+_AT_ONE_PRICE: Final = ("interface", "gatewayloadbalancer")
+
+
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("vpcEndpointType"), "Gateway")
     if isinstance(kind, Unknown):
@@ -105,7 +109,8 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(added, Unknown) or any(isinstance(each, Unknown) for each in listed):
         return (context.unpriced(resource, "interface endpoint", "the number of subnets is not known yet"),)
     subnets = max(len(each) for each in listed if isinstance(each, tuple)) + len(added)
-    return (context.standing(resource, what="interface endpoint", key="vpc_endpoint.hour", count=max(1, subnets)),)
+    key = "vpc_endpoint.hour" if kind.lower() in _AT_ONE_PRICE else f"vpc_endpoint.{kind.lower()}.hour"
+    return (context.standing(resource, what="interface endpoint", key=key, count=max(1, subnets)),)
 
 
 def _balancer(resource: RecordedResource, context: Context) -> Outcome:
@@ -141,7 +146,11 @@ def _addresses(balancer: RecordedResource, context: Context) -> tuple[LineItem, 
 
 
 def _log_group(resource: RecordedResource, context: Context) -> Outcome:
-    lines = context.by_use(resource, measure="ingested_gigabytes", what="log ingestion", key="logs.ingested", unit="GB")
+    # Groups for logs that are seldom read, and those that are only delivered, have prices of their own.
+    kind = text(resource.inputs.get("logGroupClass"))
+    special = isinstance(kind, str) and kind.upper() not in ("", "STANDARD")
+    key = f"logs.{str(kind).lower()}.ingested" if special else "logs.ingested"
+    lines = context.by_use(resource, measure="ingested_gigabytes", what="log ingestion", key=key, unit="GB")
     return lines or Free("billed by what is written, which is not stated")
 
 
@@ -168,16 +177,17 @@ def _alarm(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _snapshot(resource: RecordedResource, context: Context) -> Outcome:
-    return stored(resource, context, key="ebs.snapshot", what="disk snapshot, ebs.snapshot")
+    key = "ebs.snapshot.archive" if resource.inputs.get("storageTier") == "archive" else "ebs.snapshot"
+    return stored(resource, context, key=key, what=f"disk snapshot, {key}")
 
 
 def _lambda(resource: RecordedResource, context: Context) -> Outcome:
     """By invocation where the usage file states them; else a guard's few, which a free tier covers."""
+    processor = "arm." if get(resource.inputs, "architectures", 0) == "arm64" else ""
+    key = f"lambda.{processor}gb_second"
     lines = (
         *context.by_use(resource, measure="requests", what="invocations", key="lambda.request", unit="request"),
-        *context.by_use(
-            resource, measure="gigabyte_seconds", what="invocations", key="lambda.gb_second", unit="GB-second"
-        ),
+        *context.by_use(resource, measure="gigabyte_seconds", what="invocations", key=key, unit="GB-second"),
     )
     return lines or Free("billed by invocation; the stated use is within the free tier")
 

@@ -36,7 +36,7 @@ def managed_disk(
     hours: tuple[Interval, str] | None,
     what: str,
 ) -> LineItem:
-    """A managed disk: premium SSDs bill by the size class that holds them, whole, all others by the gigabyte."""
+    """A managed disk: most bill by the size class that holds them, whole, premium SSD v2 and ultra by the gigabyte."""
     key, size = disk_key(kind), number(gigabytes)
     if isinstance(key, Unknown):
         return context.unpriced(resource, what, "the disk type is known only after deployment")
@@ -293,14 +293,17 @@ def _deployment(resource: RecordedResource, context: Context) -> Outcome:
     return (pools.machines(resource, context, instance_type=vm, market="on-demand", size=size, premium="azureml"),)
 
 
+_WITH_TIERS: Final = ("disk.premium_lrs", "disk.premium_zrs")  # disks whose performance tier may be raised
+
+
 def _disk(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(get(resource.inputs, "sku", "name"), "Standard_LRS")
     gigabytes = resource.inputs.get("diskSizeGB", UNKNOWN if "creationData" in resource.inputs else None)
     tier = text(resource.inputs.get("tier"))
     if isinstance(tier, Unknown):
         return (context.unpriced(resource, "disk", "its performance tier is known only after deployment"),)
-    if tier and kind == "Premium_LRS":  # a tier above that of the size: billed as a disk of that tier
-        what, key = f"disk of the performance tier {tier}", f"disk.premium_lrs.{tier.lower()}"
+    if tier and isinstance(kind, str) and disk_key(kind) in _WITH_TIERS:  # above that of the size: billed as one of it
+        what, key = f"disk of the performance tier {tier}", f"{disk_key(kind)}.{tier.lower()}"
         line = context.fee(resource, what=what, key=key, unit="disk-month", quantity=ONE)
         return (line,)
     iops, throughput = (resource.inputs.get(key) for key in ("diskIOPSReadWrite", "diskMBpsReadWrite"))

@@ -247,7 +247,11 @@ def _dataproc_surcharge(
     vcpus = None if isinstance(kind, Unknown) else pools.vcpus(context, cloud_of(resource.type), kind)
     if vcpus is None:
         return context.unpriced(resource, what, f"it goes by the vCPUs of {kind}, which are not known")
-    key, unit = "dataproc.vcpu_hour", "vCPU-hour"
+    tier = text(get(resource.inputs, "clusterConfig", "clusterTier"))
+    if isinstance(tier, Unknown):
+        return context.unpriced(resource, what, "the tier of the cluster is known only after deployment")
+    premium = "premium." if tier.upper() == "CLUSTER_TIER_PREMIUM" else ""
+    key, unit = f"dataproc.{premium}vcpu_hour", "vCPU-hour"
     return pools.by_the_hour(
         resource, context, what=f"{what}, {kind}", key=key, unit=unit, each=Decimal(vcpus), hours=hours
     )

@@ -356,11 +356,14 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
         return (context.unpriced(resource, f"database, {name}", "a size whose vCores are not known"),)
     tier = said[1].lower()
     series = f"sql.{tier}.{said[3].lower()}"
-    if said[2]:
-        return _SERVERLESS_SQL(resource, context)
-    replicas = number(inputs.get("highAvailabilityReplicaCount", 0)) if tier == "hs" else Decimal(0)
     zones = flag(inputs.get("zoneRedundant"))
-    if isinstance(replicas, Unknown) or isinstance(zones, Unknown):
+    if isinstance(zones, Unknown):
+        return (context.unpriced(resource, "database", f"its replicas: {_NOT_YET}"),)
+    if said[2]:
+        used = _serverless_sql(tier)(resource, context)
+        return (*(used if isinstance(used, tuple) else ()), *_sql_storage(resource, context, tier, size, zones=zones))
+    replicas = number(inputs.get("highAvailabilityReplicaCount", 0)) if tier == "hs" else Decimal(0)
+    if isinstance(replicas, Unknown):
         return (context.unpriced(resource, "database", f"its replicas: {_NOT_YET}"),)
     machines = cores * (1 + (replicas or 0))
     lines = [_hours(resource, context, key=f"{series}.vcore_hour", count=machines, unit="vCPU-hour")]
@@ -372,11 +375,17 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
     # learn.microsoft.com/azure/azure-sql/database/sql-database-paas-overview
     if licence != "BasePrice" and tier != "hs":
         lines.append(_hours(resource, context, key=f"sql.{tier}.licence.vcore_hour", count=cores, unit="vCPU-hour"))
+    return (*lines, *_sql_storage(resource, context, tier, size, zones=zones))
+
+
+def _sql_storage(
+    resource: RecordedResource, context: Context, tier: str, size: Decimal | None, *, zones: bool | None
+) -> tuple[LineItem, ...]:
     if tier == "hs":
-        return (*lines, *stored(resource, context, key="sql.hs.gb_month", what="database storage"))
+        return stored(resource, context, key="sql.hs.gb_month", what="database storage")
     held = (size or _DEFAULT_SQL_BYTES) / Decimal(2**30) * _WITH_LOG
     key = f"sql.{tier}{'.zone_redundancy' if zones and tier == 'gp' else ''}.gb_month"
-    return (*lines, _provisioned(resource, context, key=key, quantity=held, what="database storage and log"))
+    return (_provisioned(resource, context, key=key, quantity=held, what="database storage and log"),)
 
 
 def _by_dtu(resource: RecordedResource, context: Context, name: str, size: Decimal | None) -> Outcome:
@@ -388,9 +397,9 @@ def _by_dtu(resource: RecordedResource, context: Context, name: str, size: Decim
     return line, _provisioned(resource, context, key=key, quantity=above, what="storage above what is included")
 
 
-_SERVERLESS_SQL: Final = gaps.unstated(
-    "serverless database", "it is billed by the vCores that it uses", vcpu_hours="sql.gp.serverless.vcore_hour"
-)
+def _serverless_sql(tier: str) -> Pricer:
+    key = f"sql.{tier}.serverless.vcore_hour"
+    return gaps.unstated("serverless database", "it is billed by the vCores that it uses", vcpu_hours=key)
 
 
 AWS: Final[Mapping[str, Pricer]] = {

@@ -27,16 +27,23 @@ InputPath = tuple[str | int, ...]
 
 LENGTH: Final = "#"  # last in a path: how many items its list has
 ONE_MORE: Final = "+1"  # last in a path: the number there, nothing where it is silent, and one
-_SLOT: Final = re.compile(r"\{(?P<path>[\w.]+)(?:=(?P<default>[^}]*)|\?(?P<yes>[^}:]*):(?P<no>[^}]*))?\}")
+_SLOT: Final = re.compile(
+    r"\{(?P<path>[\w.]+)(?:=(?P<default>[^}]*)|(?:/(?P<begins>\w+))?\?(?P<yes>[^}:]*):(?P<no>[^}]*))?\}"
+)
 
 
 def fee_key(template: str, inputs: object) -> Text | None:
     """The key of a fee with what a resource states in it, in small letters; None where it states no such thing.
 
-    `{path}` is the value there, `{path=word}` has a default, `{path?yes:no}` is one word or the other.
+    `{path}` is the value there, `{path=word}` has a default, `{path?yes:no}` is one word or the other, and
+    `{path/begin?yes:no}` goes by how the value begins.
 
     >>> fee_key("redis.{sku.name}.{sku.ha?two:one}", {"sku": {"name": "Premium"}})
     'redis.premium.one'
+    >>> fee_key("snapshot.{tier/arch?archive.:}gb_month", {"tier": "ARCHIVE"})
+    'snapshot.archive.gb_month'
+    >>> fee_key("pool.{type}", {"type": "types/b:0"})
+    'pool.b-0'
     """
     key = template
     for slot in _SLOT.finditer(template):
@@ -44,12 +51,14 @@ def fee_key(template: str, inputs: object) -> Text | None:
         if isinstance(value, Unknown):
             return UNKNOWN
         if slot["yes"] is not None:
-            word = slot["yes"] if flag(value) else slot["no"]
-        else:
-            word = str(slot["default"] or "" if value in (None, "") else value)
+            fits = str(value).lower().startswith(slot["begins"]) if slot["begins"] else flag(value)
+            key = key.replace(slot[0], slot["yes"] if fits else slot["no"])
+            continue
+        word = str(slot["default"] or "" if value in (None, "") else value)
         if not word:
             return None
-        key = key.replace(slot[0], word.lower())
+        # The last part of a path or name, with what a key may have: rates name it.
+        key = key.replace(slot[0], re.sub(r"[^a-z0-9_.+-]+", "-", word.lower().rpartition("/")[2]))
     return key
 
 
@@ -123,8 +132,15 @@ def _fee(
 
 
 def keeps(what: str, key: str) -> Pricer:
-    """Bills by what it holds, which only a usage file says."""
-    return lambda resource, context: stored(resource, context, key=key, what=what)
+    """Bills by what it holds, which only a usage file says; `key` as `fee_key` reads it."""
+
+    def price(resource: RecordedResource, context: Context) -> Outcome:
+        named = fee_key(key, resource.inputs)
+        if not isinstance(named, str):
+            return (context.unpriced(resource, what, "its kind is known only after deployment"),)
+        return stored(resource, context, key=named, what=what)
+
+    return price
 
 
 def by_use(what: str, **fees: str) -> Pricer:
@@ -201,19 +217,26 @@ def _lines_of_use(
     fees: Mapping[str, str],
     used: Mapping[str, tuple[Interval, str]],
 ) -> tuple[LineItem, ...]:
-    return tuple(
-        context.fee(
-            resource,
-            what=f"{what}, {_words(measure)}",
-            key=key,
-            unit=_words(measure),
-            quantity=used[measure][0],
-            how=used[measure][1],
-            confidence="assumed usage",
+    lines = []
+    for measure, key in fees.items():
+        if measure not in used:
+            continue
+        words, named = f"{what}, {_words(measure)}", fee_key(key, resource.inputs)
+        if not isinstance(named, str):
+            lines.append(context.unpriced(resource, words, "its kind is known only after deployment"))
+            continue
+        lines.append(
+            context.fee(
+                resource,
+                what=words,
+                key=named,
+                unit=_words(measure),
+                quantity=used[measure][0],
+                how=used[measure][1],
+                confidence="assumed usage",
+            )
         )
-        for measure, key in fees.items()
-        if measure in used
-    )
+    return tuple(lines)
 
 
 def _no_price(what: str, why: str) -> Pricer:
@@ -562,6 +585,7 @@ def _rows() -> dict[str, Pricer]:
 
 
 _ROWS: Final = _rows()
+_TABLE_CLASS: Final = "{tableClass/standard_infrequent?standard_ia.:}"  # each has prices of its own
 _NOTHING: Final = free("nothing of it is ordered")
 
 TABLE: Final[dict[str, Pricer]] = {
@@ -573,10 +597,14 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ecs/service:Service": _service,
     "aws:dynamodb/table:Table": _when(
         _says(("billingMode",), "pay_per_request"),
-        by_use("table requests", requests="dynamodb.request", stored_gigabytes="dynamodb.gb_month"),
+        by_use(
+            "table requests",
+            requests=f"dynamodb.{_TABLE_CLASS}request",
+            stored_gigabytes=f"dynamodb.{_TABLE_CLASS}gb_month",
+        ),
         _both(
-            standing("read capacity of the table", "dynamodb.read_unit.hour", ("readCapacity",)),
-            standing("write capacity of the table", "dynamodb.write_unit.hour", ("writeCapacity",)),
+            standing("read capacity of the table", f"dynamodb.{_TABLE_CLASS}read_unit.hour", ("readCapacity",)),
+            standing("write capacity of the table", f"dynamodb.{_TABLE_CLASS}write_unit.hour", ("writeCapacity",)),
             _when(
                 _is_set(("replicas",)),
                 _no_price("capacity of the table's replicas", "each has the table's, at the price of its own region"),

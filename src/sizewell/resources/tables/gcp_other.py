@@ -39,6 +39,7 @@ _SYMMETRIC: Final = ("", "GOOGLE_SYMMETRIC_ENCRYPTION", "EXTERNAL_SYMMETRIC_ENCR
 # The kind of disk that stands in two zones alone, and whose rates are those of both. Source, from memory:
 # cloud.google.com/compute/disks-image-pricing.
 _OF_TWO_ZONES: Final = "hyperdisk-balanced-high-availability"
+_CONTINENTS: Final = ("US", "EU", "ASIA")  # multi-regions; the others that are no region are pairs
 _GOOGLE_APIS: Final = ("all-apis", "vpc-sc")  # bundles that an endpoint of Private Service Connect reaches
 NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
 
@@ -47,7 +48,14 @@ def _bucket(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("storageClass"), "STANDARD")
     if isinstance(kind, Unknown):
         return (context.unpriced(resource, "object storage", "the storage class is known only after deployment"),)
+    place = text(resource.inputs.get("location"))
+    if isinstance(place, Unknown):
+        return (context.unpriced(resource, "object storage", "its location is known only after deployment"),)
     key = f"gcs.{kind.lower()}"
+    if resource.inputs.get("customPlacementConfig") is not None:
+        key += ".dual_region"
+    elif place and "-" not in place:  # no region, but several
+        key += f".{'multi' if place.upper() in _CONTINENTS else 'dual'}_region_{place.lower()}"
     return stored(resource, context, key=key, what=f"object storage, {key}")
 
 
@@ -459,6 +467,14 @@ def _key(resource: RecordedResource, context: Context) -> Outcome:
     return (context.monthly(resource, what=f"encryption key, {level}", key=f"kms.key.{level.lower()}{sort}"),)
 
 
+def _key_version(resource: RecordedResource, context: Context) -> Outcome:
+    """A further version of a key, at the price of its key."""
+    keys = context.graph.referenced(resource, "cryptoKey", "gcp:kms/cryptoKey:CryptoKey")
+    if isinstance(keys, Unknown) or len(keys) != 1:
+        return (context.unpriced(resource, "version of an encryption key", "the protection of its key is not known"),)
+    return _key(replace(resource, inputs=keys[0].inputs), context)
+
+
 def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
     return (context.monthly(resource, what="scheduled job", key="scheduler.job"),)
 
@@ -482,5 +498,6 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
     "gcp:workflows/workflow:Workflow": _workflow,
     "gcp:kms/cryptoKey:CryptoKey": _key,
+    "gcp:kms/cryptoKeyVersion:CryptoKeyVersion": _key_version,
     "gcp:cloudscheduler/job:Job": _scheduler,
 }

@@ -44,18 +44,18 @@ def machines(component: str, instance_type: str, hours: Interval, *, market: str
 
 
 def disks(component: str, gigabytes_each: Decimal, key: str, hours: Interval, *, what: str = "boot disks") -> Charge:
-    """Disks of `gigabytes_each` that live as long as their machines; Azure's premium SSDs bill by size class, whole.
+    """Disks of `gigabytes_each` that live as long as their machines; most of Azure's bill by size class, whole.
 
     >>> hours = Interval.exactly(HOURS_PER_MONTH)
     >>> [disks("chat", Decimal(200), key, hours).fee for key in ("pd.balanced", costing.PREMIUM_DISK)]
     ['pd.balanced', 'disk.premium_lrs.p15']
     """
     size = f"{gigabytes_each.normalize():f} GB"
-    if key == costing.PREMIUM_DISK:
-        tier = costing.premium_disk(gigabytes_each)
+    if key in costing.CLASSED_DISKS:
+        tier = costing.classed_disk(key, gigabytes_each)
         return Charge(
             component=component,
-            what=f"{what} of {size}, premium SSD {tier.rpartition('.')[2].upper()}",
+            what=f"{what} of {size}, {costing.CLASSED_DISKS[key][0]} {tier.rpartition('.')[2].upper()}",
             unit="disk-month",
             fee=tier,
             quantity=costing.gigabyte_months(Decimal(1), hours),
@@ -66,7 +66,7 @@ def disks(component: str, gigabytes_each: Decimal, key: str, hours: Interval, *,
         what=f"{what} of {size}, {key}",
         unit="GB-month",
         fee=key,
-        quantity=costing.gigabyte_months(gigabytes_each, hours),
+        quantity=costing.gigabyte_months(costing.sold_gigabytes(key, gigabytes_each), hours),
         how=f"{size} for each machine-hour, deleted with the machine",
     )
 

@@ -8,7 +8,7 @@ Gigabytes here are what clouds bill and what a resource states: 2**30 bytes, pri
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Interval
@@ -22,12 +22,24 @@ HOURS_PER_WEEK: Final = Decimal(168)
 BILLED_GIGABYTE: Final = 2**30
 _STEP = Decimal("0.0001")
 
-PREMIUM_DISK: Final = "disk.premium_lrs"  # bills by size class, whole
+PREMIUM_DISK: Final = "disk.premium_lrs"
+# Azure's disks with a price for each size class: how each kind is called, and the letter of its classes. Source,
+# read 2026-11-28: azure.github.io/PSRule.Rules.Azure/en/rules/Azure.VM.DiskSizeAlignment.
+CLASSED_DISKS: Final = {
+    PREMIUM_DISK: ("premium SSD", "p"),
+    "disk.premium_zrs": ("premium SSD over zones", "p"),
+    "disk.standardssd_lrs": ("standard SSD", "e"),
+    "disk.standardssd_zrs": ("standard SSD over zones", "e"),
+    "disk.standard_lrs": ("standard HDD", "s"),
+}
 # By how many GiB each holds. A class without a price in the catalog is here as well: no other stands for it.
-PREMIUM_TIERS: Final = {
-    4: "p1", 8: "p2", 16: "p3", 32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20",
-    1024: "p30", 2048: "p40", 4096: "p50", 8192: "p60", 16384: "p70", 32767: "p80",
+_SIZE_CLASSES: Final = {
+    4: 1, 8: 2, 16: 3, 32: 4, 64: 6, 128: 10, 256: 15, 512: 20,
+    1024: 30, 2048: 40, 4096: 50, 8192: 60, 16384: 70, 32767: 80,
 }  # fmt: skip
+_LEAST_CLASSES: Final = {"s": 4}  # the smallest class of a letter, where it is not the first
+_ULTRA_DISK: Final = "disk.ultrassd_lrs"  # bills by the gigabyte, of the next size that is sold
+_TERABYTE: Final = 1024
 
 
 def system_pool(cloud: str, environment: str) -> SystemPool | None:
@@ -101,10 +113,27 @@ def object_key(cloud: str, environment: str) -> str:
     return fees.object_storage_prod if environment == "prod" else fees.object_storage
 
 
-def premium_disk(gigabytes: Decimal) -> str:
-    """The fee of an Azure premium disk: by the size class that holds it, whole.
+def classed_disk(key: str, gigabytes: Decimal) -> str:
+    """The fee of an Azure disk that bills by size class: of the class that holds it, whole.
 
-    >>> premium_disk(Decimal(200))
-    'disk.premium_lrs.p15'
+    >>> classed_disk(PREMIUM_DISK, Decimal(200)), classed_disk("disk.standard_lrs", Decimal(8))
+    ('disk.premium_lrs.p15', 'disk.standard_lrs.s4')
     """
-    return f"{PREMIUM_DISK}.{next((name for bound, name in PREMIUM_TIERS.items() if bound >= gigabytes), 'larger')}"
+    letter = CLASSED_DISKS[key][1]
+    held = (number for bound, number in _SIZE_CLASSES.items() if bound >= gigabytes)
+    number = next(held, None)
+    return f"{key}.larger" if number is None else f"{key}.{letter}{max(number, _LEAST_CLASSES.get(letter, 1))}"
+
+
+def sold_gigabytes(key: str, gigabytes: Decimal) -> Decimal:
+    """The gigabytes that a disk bills: of an ultra disk those of the next size, in whole terabytes from one on.
+
+    >>> [sold_gigabytes("disk.ultrassd_lrs", Decimal(size)) for size in (200, 600, 1500)]
+    [Decimal('256'), Decimal('1024'), Decimal('2048')]
+    >>> sold_gigabytes("disk.premium_ssd_v2", Decimal(200))
+    Decimal('200')
+    """
+    if key != _ULTRA_DISK:
+        return gigabytes
+    whole = (gigabytes / _TERABYTE).to_integral_value(ROUND_CEILING) * _TERABYTE
+    return next((Decimal(bound) for bound in _SIZE_CLASSES if gigabytes <= bound < _TERABYTE), whole)

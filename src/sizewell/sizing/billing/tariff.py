@@ -78,6 +78,8 @@ class Tariff:
         """A charge with its price. `resource` is the URN of what is billed, where there is one."""
         if not charge.machine:
             price = with_premium(self.fee(charge.fee, charge.beyond), self.premium(charge.service, charge.machine))
+            if isinstance(price, Unpriced) and price.reason.startswith(f"{self.cloud} {charge.fee}: "):
+                price = Unpriced(f"{price.reason} (USD per {charge.unit.removesuffix('s')})")  # what a rate is to state
             what, how, once = charge.what, charge.how, False
             asked = Asked(self.cloud, self.region, fee=charge.fee, service=_service(charge))
         else:

@@ -7,7 +7,8 @@ rows of the project's own that say different things, neither is taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -210,7 +211,7 @@ def check_rates(
             # A fee that the catalog lacks may be what the rate is for; one that is nearly spelled like another is not.
             keys = sorted(key for cloud, key in known_fees if cloud in asked)
             near = [key for key in keys if sorted(key) == sorted(fee)] or get_close_matches(fee, keys, n=1, cutoff=0.9)
-            if near and _is_slip(fee, near[0]):
+            if near and _is_slip(fee, near[0], {word for key in keys for word in _words(key)}):
                 faults.append(Fault(path=f"{entry}.fee", message=f"no fee {fee!r}", fix=f"did you mean {near[0]}?"))
     return faults
 
@@ -218,25 +219,33 @@ def check_rates(
 _NEAR: Final = 0.7  # how alike two words are of which one is the other misspelled
 
 
-def _is_slip(fee: str, key: str) -> bool:
-    """Whether a fee is nearly a key that exists: as many parts, of which a single one is spelled nearly so.
+def _words(fee: str) -> list[str]:
+    return re.split(r"[._-]", fee)
 
-    Another size, speed or class, which has a digit, is no misspelling, nor is another word.
 
-    >>> _is_slip("nat.huor", "nat.hour"), _is_slip("rds.mysql.db.m5.large", "rds.mysql.db.t3.large")
+def _is_slip(fee: str, key: str, words: Collection[str]) -> bool:
+    """Whether a fee is nearly a key that exists: as many words, of which a single one is spelled nearly so.
+
+    Another size, speed or class, which has a digit, is no misspelling, nor is a word that other keys have.
+
+    >>> _is_slip("nat.huor", "nat.hour", ()), _is_slip("rds.mysql.db.m5.large", "rds.mysql.db.t3.large", ())
     (True, False)
-    >>> _is_slip("rds.extended_support.year3.vcpu_hour", "rds.extended_support.vcpu_hour")
+    >>> _is_slip("rds.extended_support.year3.vcpu_hour", "rds.extended_support.vcpu_hour", ())
     False
-    >>> _is_slip("hyperdisk.pool.mbps_month", "hyperdisk.ml.mbps_month")
+    >>> _is_slip("hyperdisk.pool.mbps_month", "hyperdisk.ml.mbps_month", ())
+    False
+    >>> _is_slip("sql.mysql.zonal.hdd_gb_month", "sql.mysql.zonal.ssd_gb_month", ())
     False
     """
     from difflib import SequenceMatcher
 
-    parts, known = fee.split("."), key.split(".")
-    differing = [pair for pair in zip(parts, known, strict=False) if pair[0] != pair[1]]
-    digits = any(character.isdigit() for pair in differing for part in pair for character in part)
-    near = len(differing) == 1 and SequenceMatcher(None, *differing[0]).ratio() >= _NEAR
-    return len(parts) == len(known) and near and not digits
+    ours, known = _words(fee), _words(key)
+    differing = [pair for pair in zip(ours, known, strict=False) if pair[0] != pair[1]]
+    if len(ours) != len(known) or len(differing) != 1:
+        return False
+    written, meant = differing[0]
+    named = written in words or any(character.isdigit() for character in written + meant)
+    return not named and SequenceMatcher(None, written, meant).ratio() >= _NEAR
 
 
 def _no_machine(

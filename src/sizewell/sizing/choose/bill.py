@@ -155,7 +155,7 @@ def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str,
     if shape.cloud in CLOUDS and CLOUDS[shape.cloud].fees.premium_disks:
         if scheduler in WITH_CLUSTER and shape.temporary_bytes // 2**30 >= DISK_GIGABYTES:
             return "", Decimal(0)
-        return costing.premium_disk(DISK_GIGABYTES), Decimal(1)
+        return costing.classed_disk(costing.PREMIUM_DISK, DISK_GIGABYTES), Decimal(1)
     return costing.boot_disk(shape), DISK_GIGABYTES
 
 
