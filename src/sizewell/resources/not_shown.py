@@ -9,6 +9,7 @@ from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.kinds import started_by
 from sizewell.resources.readers import pods
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
+from sizewell.resources.stackfacts import Stated
 
 
 def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
@@ -29,7 +30,7 @@ def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
     return (*(each for urn, each in told.items() if urn not in ours), *places.values())
 
 
-def _by_operator(started: Hidden, machines: operators.Stated) -> Hidden:
+def _by_operator(started: Hidden, machines: Stated) -> Hidden:
     return replace(
         started,
         may_hide=f"{machines.words()}, which it names, and what else its operator starts",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sizewell.resources import standing
-from sizewell.resources.expiry import Expiries
 from sizewell.resources.kinds import OF_KUBERNETES, kind_of, named
 from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.stackfacts import Stated
 from sizewell.resources.values import get, number
 
 _TYPE: Final = re.compile(
@@ -25,31 +24,6 @@ _ATTACHED: Final = ("guestaccelerator", "guestaccelerators", "accelerators")
 _ASIDE: Final = frozenset(("status", "nodeSelector", "affinity", "tolerations", "labels", "annotations", "selector"))
 _WORKS: Final = ("Job", "Run", "Task", "Build", "Execution", "Workflow")  # end with their work
 _LEAST: Final = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
-    """Machines with accelerators that a custom resource names; `number` is None where it states none."""
-
-    kind: str
-    number: int | None
-    sizes: tuple[Mapping[str, Any], ...]  # what says how many: the object, and what scales it
-
-    def words(self) -> str:
-        """The type, and how many where that is stated.
-
-        >>> Stated(kind="p3.8xlarge", number=2, sizes=()).words()
-        '2 x p3.8xlarge'
-        """
-        return self.kind if self.number is None else f"{self.number} x {self.kind}"
-
-    def ends(self, expiries: Expiries) -> bool:
-        """Whether none are kept: a least number of zero, none at all, an idle time, an end."""
-        return standing.ends(self.sizes, expiries)
-
-    def moves(self) -> bool:
-        """Whether something takes machines away when the load falls."""
-        return standing.moves(self.sizes)
 
 
 def stated(resource: RecordedResource, beside: Iterable[RecordedResource]) -> Stated | None:

@@ -17,7 +17,6 @@ from sizewell.resources.values import Count, Flag, Text, canonical
 
 if TYPE_CHECKING:
     from sizewell.resources.graph import Graph
-    from sizewell.resources.operators import Stated
     from sizewell.resources.priced import Pricing
 
 Tags = Mapping[str, Any] | Unknown | None
@@ -59,6 +58,23 @@ class Fact:
     @property
     def retained(self) -> bool:
         return self.resource.retain_on_delete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """Machines with accelerators that a custom resource names; `number` is None where it states none."""
+
+    kind: str
+    number: int | None
+    sizes: tuple[Mapping[str, Any], ...]  # what says how many: the object, and what scales it
+
+    def words(self) -> str:
+        """The type, and how many where that is stated.
+
+        >>> Stated(kind="p3.8xlarge", number=2, sizes=()).words()
+        '2 x p3.8xlarge'
+        """
+        return self.kind if self.number is None else f"{self.number} x {self.kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

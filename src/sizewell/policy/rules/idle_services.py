@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from sizewell.policy.rule import Parameter, Parameters, Undetermined, Verdict, Violation, rule
 from sizewell.resources import standing
-from sizewell.resources.operators import Stated
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes, stopped_instance
 from sizewell.resources.recorded import UNKNOWN, Unknown
-from sizewell.resources.stackfacts import Thing
+from sizewell.resources.stackfacts import Stated, Thing
 from sizewell.resources.values import (
     Flag,
     cloud_of,
@@ -438,9 +437,9 @@ def _unread(thing: Thing, parameters: Parameters) -> Verdict:
 
 def _stated(thing: Thing, machines: Stated, parameters: Parameters) -> Verdict:
     """Of a custom resource whose operator starts the machines that it names."""
-    if thing.expiry.counts is True or machines.ends(thing.expiries):
+    if thing.expiry.counts is True or standing.ends(machines.sizes, thing.expiries):
         return None
-    if thing.environment in parameters["baseline"] and machines.moves():
+    if thing.environment in parameters["baseline"] and standing.moves(machines.sizes):
         return None
     return _endless(f"its operator keeps {machines.words()}", thing)
 

@@ -151,12 +151,16 @@ def parts_of(section: Mapping[str, object], stands: tuple[str, ...], known: Know
     return _watched([_of_a_thing(part, things) for part in made], known)
 
 
-_HARDWARE: Final = re.compile(r"(?:[a-z]+_)?(?:nodes?|machines?|gpus?|devices?|hosts?|instances?|servers?|nproc|cpus?)")
+_HARDWARE: Final = frozenset({"node", "machine", "gpu", "device", "host", "instance", "server", "nproc", "cpu"})
 
 
 def _of_hardware(part: Part) -> bool:
     """Whether a part counts machines or what they have, of which no load is made."""
-    return bool(_HARDWARE.fullmatch(part.what)) or part.key.rpartition("_per_")[2] in ("node", "machine", "host")
+    return singular(part.what.rpartition("_")[2]) in _HARDWARE or part.key.rpartition("_per_")[2] in (
+        "node",
+        "machine",
+        "host",
+    )
 
 
 _RATE_OF_FRAMES_PER_S: Final = 1  # a round number to begin with, where it is not stated how many frames are looked at

@@ -424,7 +424,7 @@ def _of_variables(environment: Mapping[str, str], called: str) -> dict[str, tupl
     options: dict[str, tuple[str, str]] = {}
     for variable, value in environment.items():
         prefix = next((each for each in _OPTION_VARIABLES if variable.startswith(each)), "")
-        if prefix or (called in _OWN_NAMES and re.fullmatch(r"[A-Z][A-Z_]+", variable)):
+        if prefix or (called in _OWN_NAMES and variable.isupper() and variable.replace("_", "").isalpha()):
             options.setdefault(variable.removeprefix(prefix).lower().replace("_", "-"), (variable, value))
     return options
 
