@@ -229,7 +229,9 @@ def test_focus_values_are_those_that_the_specification_allows(name):
         ("aws:autoscaling/group:Group", "machine-hour", "Amazon Elastic Compute Cloud", "Compute"),
         ("aws:eks/nodeGroup:NodeGroup", "machine-hour", "Amazon Elastic Compute Cloud", "Compute"),
         ("aws:eks/cluster:Cluster", "hour", "Amazon Elastic Container Service for Kubernetes", "Compute"),
-        ("aws:ec2/natGateway:NatGateway", "hour", "Amazon Virtual Private Cloud", "Networking"),
+        ("aws:eks/nodeGroup:NodeGroup", "GB-month", "Amazon Elastic Compute Cloud", "Compute"),
+        ("aws:ec2/natGateway:NatGateway", "hour", "Amazon Elastic Compute Cloud", "Networking"),
+        ("aws:ec2/vpcEndpoint:VpcEndpoint", "hour", "Amazon Virtual Private Cloud", "Networking"),
         ("aws:sagemaker/endpoint:Endpoint", "machine-hour", "Amazon SageMaker", "AI and Machine Learning"),
         ("gcp:container/nodePool:NodePool", "machine-hour", "Compute Engine", "Compute"),
         ("gcp:storage/bucket:Bucket", "GB-month", "Cloud Storage", "Storage"),
@@ -239,6 +241,8 @@ def test_focus_values_are_those_that_the_specification_allows(name):
 )
 def test_focus_names_services_as_the_bill_does(token, unit, service, category):
     assert focus._service(token, unit) == service
+    if token.startswith("aws:"):
+        assert focus._service(token, "hour", "public IPv4 address") == "Amazon Virtual Private Cloud"
     assert focus._category(token)[0] == category
 
 

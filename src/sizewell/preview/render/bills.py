@@ -18,6 +18,7 @@ class Bill:
     payer: str  # an account that pays, as FOCUS 1.2 lists it in its examples; "" where its id says
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By module and a word of the type: what is billed as another service than the rest of the module."""
+    lines: Mapping[str, str] = field(default_factory=dict)  # the same by how the words of a line begin
 
 
 NO_BILL: Final = Bill(services={}, machines="", payer="")
@@ -35,7 +36,9 @@ BILLS: Final = PerCloud[Bill](
         },
         machines="ec2",
         payer="Payer Account",
-        parts={"ec2": dict.fromkeys(("natgateway", "vpcendpoint", "eip"), "Amazon Virtual Private Cloud")},
+        # As the FOCUS project's sample for 1.0 has them (FOCUS-Sample-Data): NAT gateways are EC2's, addresses are not.
+        parts={"ec2": dict.fromkeys(("vpcendpoint", "eip"), "Amazon Virtual Private Cloud")},
+        lines={"public IPv4": "Amazon Virtual Private Cloud"},
     ),
     gcp=Bill(
         services={

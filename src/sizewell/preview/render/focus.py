@@ -119,7 +119,7 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
         **_account(token, stack),
         **_commitment(line, unit),
         "ServiceCategory": category,
-        "ServiceName": _service(token, line.unit),
+        "ServiceName": _service(token, line.unit, line.what),
         "ServiceSubcategory": subcategory,
         "Tags": json.dumps(line.tags or {"sizewell-stack": stack.stack}, sort_keys=True),
         "x_Stack": stack.stack,
@@ -207,14 +207,22 @@ def _bill(package: str) -> Bill:
     return BILLS[seller.name] if seller is not None and seller.provider.package == package else NO_BILL
 
 
-def _service(token: str, unit: str) -> str:
+def _service(token: str, unit: str, what: str = "") -> str:
     package, _, rest = token.partition(":")
     module, bill = rest.partition(":")[0].partition("/")[0], _bill(package)
-    if unit == "machine-hour" and module in ("eks", "container", "containerservice"):
+    if unit in _OF_MACHINES and module in ("eks", "container", "containerservice"):
         module = bill.machines or module
     parts = bill.parts.get(module, {})
+    if service := next((name for words, name in bill.lines.items() if what.startswith(words)), ""):
+        return service
     apart = next((parts[word] for word in parts if word in _words(token)), "")
     return apart or bill.services.get(module, module) or "unknown"
+
+
+_OF_MACHINES: Final = (
+    MACHINE_HOUR,
+    "GB-month",
+)  # of a cluster: its machines and their disks, which are not its service's
 
 
 def _words(token: str) -> frozenset[str]:
