@@ -173,3 +173,25 @@ def test_a_stack_whose_program_fails_leaves_the_others_their_figures(program: Pa
     assert done.code == 69
     assert "broken is in no figure" in done.out
     assert "speech" in done.out
+
+
+def test_prices_import_takes_a_bill_in_parquet_and_from_microsoft(program: Path, sizewell: Sizewell) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    azure = {"SkuPriceDetails": "", "ProviderName": "Microsoft", "RegionId": "eastus", "ContractedUnitPrice": "3.4"}
+    details = '{"ServiceType": "Standard_NC24ads_A100_v4"}'
+    linux = row(x_SkuDetails=details, x_SkuMeterSubcategory="NCads A100 v4 Series", **azure)
+    windows = row(x_SkuDetails=details, x_SkuMeterSubcategory="NCads A100 v4 Series Windows", **azure)
+    rows = [{**row(ContractedUnitPrice="0.75"), "x_SkuDetails": "", "x_SkuMeterSubcategory": ""}, linux, windows]
+    parquet.write_table(pa.Table.from_pylist(rows), program / "bill.parquet")
+    write(program / "bill.csv", *rows)
+    for name in ("bill.parquet", "bill.csv"):
+        done = sizewell("prices", "import", name, "--dry-run")
+        assert done.code == 0, done.err
+        assert "g6.xlarge, region: us-east-1, market: on-demand, usd: 0.75" in done.out
+        assert "Standard_NC24ads_A100_v4, region: eastus, market: on-demand, usd: 3.4" in done.out
+        assert "1 rows left out: an operating system other than Linux" in done.err
+    parquet.write_table(pa.Table.from_pylist([{"Tags": "x"}]), program / "none.parquet")
+    done = sizewell("prices", "import", "none.parquet")
+    assert (done.code, "is no bill in the columns of FOCUS: lacks ContractedUnitPrice" in done.err) == (64, True)
