@@ -47,6 +47,10 @@ def test_months_ahead_are_those_of_the_preview(program: Path, sizewell: Sizewell
     assert (said["months"], said["usd_by_month"]) == (["2026-12", "2027-01"], [rate, rate])
     assert said["by_owner"] == {"speech": said["usd"]}
     assert "actual" not in said
+    one = next(
+        line for line in sizewell("forecast", "--months", "1", *ON).out.splitlines() if line.startswith("stack ")
+    )
+    assert one.split() == ["stack", "owner", "2026-12", "budget"]
 
 
 def test_ends_commitments_and_budgets(program: Path, sizewell: Sizewell) -> None:
@@ -137,6 +141,14 @@ def test_what_teardown_saved_is_that_of_the_journal_in_those_months(program: Pat
     (dev,) = json.loads(done.out)["actual"]["stacks"]
     assert dev["saved_by_teardown_usd"] == "48.00"  # two days of October at a dollar an hour
     assert "what teardown saved lacks what cannot be read: journal/000000000002.json" in done.err
+
+
+def test_a_tag_that_two_stacks_carry_is_of_the_stack_of_that_name(program: Path, sizewell: Sizewell) -> None:
+    (program / "Pulumi.zeta.yaml").write_text("config: {aws:region: us-east-1}\n")
+    write(program / "b.csv", row("600"))
+    actual = json.loads(sizewell("forecast", "--actual", "b.csv", "--json", *ON).out)["actual"]
+    assert [each["stack"] for each in actual["stacks"]] == ["dev"]
+    assert [each["stack"] for each in actual["without_rows"]] == ["zeta"]
 
 
 def test_a_month_before_the_first_known_price_is_estimated_at_todays(program: Path, sizewell: Sizewell) -> None:

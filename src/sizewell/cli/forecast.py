@@ -227,7 +227,9 @@ def _project(
 
     return Project(
         stacks=about,
-        tags={tag: charge.stack for charge in lines if (tag := charge.tags.get("sizewell-stack"))},
+        # A program that writes one stack's name into the tags of all: the stack of that name has them.
+        tags={tag: charge.stack for charge in lines if (tag := charge.tags.get("sizewell-stack"))}
+        | {name: name for name in about},
         resources=dated.resources,
         names=tuple({tag for charge in lines if (tag := charge.tags.get("sizewell-project"))}),
         accelerated=accelerated,

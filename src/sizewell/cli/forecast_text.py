@@ -222,9 +222,10 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
     yield Part(
         f"{span}: {_usd(total)} USD forecast", [f"USD: {'; '.join(flow([Decimal(0), *forecast.usd])) or 'nothing'}"]
     )
+    months = [f"{first:%Y-%m}"] if count == 1 else [f"{first:%Y-%m}", f"{last:%Y-%m}", plural(count, "month")]
     yield Part(
         "stacks ahead",
-        heads=("stack", "owner", f"{first:%Y-%m}", f"{last:%Y-%m}", plural(count, "month"), "budget"),
+        heads=("stack", "owner", *months, "budget"),
         rows=[_row(row) for row in forecast.rows],
         texts=("stack", "owner", "budget"),
     )
@@ -245,10 +246,10 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
 
 def _row(row: Row) -> list[str]:
     about, usd = row.about, row.usd
+    figures = usd if len(usd) == 1 else (usd[0], usd[-1], sum(usd, Decimal(0)))
     if about.failed:
-        return [about.stack, about.owner, "?", "?", "?", ""]
+        return [about.stack, about.owner, *["?" for _ in figures], ""]
     budget = "" if about.budget_usd is None else f"{about.budget_usd:,.0f}" + (", over" if row.over() else "")
-    figures = (usd[0], usd[-1], sum(usd, Decimal(0)))
     return [about.stack, about.owner, *map(_usd, figures), budget]
 
 
