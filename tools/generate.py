@@ -48,6 +48,12 @@ def preview_schema() -> Files:
     return _published("preview", preview_schema())
 
 
+def stock_schema() -> Files:
+    from sizewell.cli.stock import schema
+
+    return _published("stock", schema())
+
+
 def timeline_schema() -> Files:
     from sizewell.teardown.timeline import Timeline
 
@@ -151,6 +157,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     spec_schema,
     decision_schema,
     preview_schema,
+    stock_schema,
     timeline_schema,
     teardown_schema,
     policy_schema,

@@ -55,6 +55,15 @@ What runs afterwards (guards, expiries, machines) has roles of its own, judged r
 """
 
 
+STOCK = """\
+## What `sizewell stock` reads
+
+The same with `size --in-stock` and `doctor --cloud` ([Can it be had now?](../howto/can-it-be-had-now.md)). What is
+denied is "unknown", with the right by its name; the rest is answered all the same. Only what a pool's market has an
+answer to is asked: of on-demand machines the first row of each cloud and its quotas.
+"""
+
+
 def page() -> str:
     """The whole page."""
     forms = recorded_forms()
@@ -70,7 +79,18 @@ def page() -> str:
                 pool = cloud in QUOTAS and _kind(one.token()) == "pool"
                 lines.append(_line(cloud, one.token(), tuple(types), pool=pool))
         parts.append("\n".join([*lines, ""]))
-    return "\n".join(parts)
+    return "\n".join([*parts, *_stock()])
+
+
+def _stock() -> list[str]:
+    """What `sizewell stock`, `size --in-stock` and doctor read of each cloud's stock."""
+    from sizewell.clouds.stock.asking import STOCKS
+
+    lines = [STOCK, "| cloud | asked | rights |", "| --- " * 3 + "|"]
+    for cloud, module in STOCKS.items():
+        for source, held in module.SOURCES.items():
+            lines.append(f"| {HEADINGS[cloud]} | {source} | {', '.join(f'`{right}`' for right in held)} |")
+    return [*lines, ""]
 
 
 def _line(cloud: str, token: str, types: tuple[str, ...], *, pool: bool) -> str:

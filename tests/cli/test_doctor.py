@@ -225,6 +225,7 @@ def test_with_cloud_too_a_hosted_runner_is_refused_at_a_private_cluster(
     bare = Plan(project="x", stack="dev-aws", resources=())
     monkeypatch.setattr("sizewell.recording.evaluate.evaluate", lambda *_: bare)
     monkeypatch.setattr("sizewell.clouds.preflight.run.preflight", lambda *_, **__: [])
+    monkeypatch.setattr("sizewell.clouds.stock.asking.stock", lambda *_, **__: [])
     on_eks.write_text("config:\n  sizewell:access: {private: [10.9.0.0/24]}\n  sizewell:network: {vpc_id: vpc-1}\n")
     done = sizewell("doctor", "dev-aws", "--cloud", "--json")
     (row,) = json.loads(done.out)

@@ -72,7 +72,10 @@ def serving() -> Iterator[Server]:
 
         do_GET = do_POST = do_PUT = do_PATCH = do_HEAD = _answer  # noqa: N815
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+    class Listening(ThreadingHTTPServer):
+        request_queue_size = 128  # of connections that are opened at once
+
+    with Listening(("127.0.0.1", 0), Handler) as running:
         state.url = f"http://127.0.0.1:{running.server_address[1]}"
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()

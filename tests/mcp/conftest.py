@@ -41,6 +41,7 @@ def client(shop: Path) -> Iterator[Client]:
     engine.write_text(ENGINE)
     engine.chmod(0o755)
     environment = {"PATH": f"{engine.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(shop.parent / "cache")}
+    environment |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null"}  # nobody is logged in
     with connected(shop, environment) as made:
         yield made
 

@@ -60,6 +60,12 @@ class Offered(Arguments):
     region: str = word("only in this region")
 
 
+class Stocked(Arguments):
+    spec: str = Field("", pattern=r"^([^-]|---|$)", description="path of a spec inside the project, or its text")
+    stack: str = word("or name of a stack with a decision", f"^({NAME})?$")
+    account: str = word("whose stock, where the stack names none: gcp=PROJECT or azure=SUBSCRIPTION")
+
+
 class Begun(Arguments):
     workload: Literal["chat", "rag", "embed", "transcribe", "image", "finetune", "pretrain", "batch", "notebook"]
     model: str = word("a model by its name on Hugging Face; the usual one without")
@@ -141,6 +147,13 @@ def _simulate(root: Path, args: Simulated) -> Line:
 def _offers(_root: Path, args: Offered) -> Line:
     asked = ["--", args.accelerator] if args.accelerator else []
     return Line(words=["offers", "--json", *_options(args, "cloud", "region"), *asked])
+
+
+def _stock(root: Path, args: Stocked) -> Line:
+    if bool(args.spec) is bool(args.stack):
+        raise UsageError("spec: one of spec and stack is stated\n  fix: state a spec, or the name of a stack")
+    words = ["stock", "--json", *_options(args, "account")]
+    return projects.spec(root, args.spec, words) if args.spec else Line(words=[*words, "--", args.stack])
 
 
 def _new(_root: Path, args: Begun) -> Line:
@@ -262,6 +275,15 @@ TOOLS: Final = (
         what="Which accelerators can be had, on which machines, where and at which price by the hour.",
         after={0: ("name one in a spec: resources: {accelerators: {H100: 8}}; then size",)},
         unless=(lambda answer: not answer, "offers without the limit that `remarks` names"),
+    ),
+    Tool(
+        name="stock", command="stock", takes=Stocked, line=_stock,
+        what="Can the machines of a spec or stack be had now, by zone, and who says so? Asks the cloud, with a login.",
+        after={
+            0: ("of an unlikely or unavailable pool: a person runs `sizewell size --stack STACK --in-stock`",),
+            5: ("change resources, spot_policy or infra of the spec, then stock again", "do what `fix` says"),
+            69: ("unknown is not available: a person logs in, as `fix` says; then stock again",),
+        },
     ),
     Tool(
         name="simulate", command="simulate", takes=Simulated, line=_simulate,

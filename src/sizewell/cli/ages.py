@@ -13,7 +13,7 @@ import click
 
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Group
-from sizewell.cli.parameters import iso_date
+from sizewell.cli.parameters import by_cloud, iso_date
 from sizewell.resources.ages import CONFIG, Aging, kubernetes
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog import lifetimes, overlay
@@ -117,7 +117,7 @@ def _refresh(args: Arguments) -> int:
     from sizewell.sizing.files import write_whole
 
     on, known = _today(args), lifetimes.load()
-    regions, accounts = _named("--region", args.region), _named("--account", args.account)
+    regions, accounts = by_cloud("--region", args.region), by_cloud("--account", args.account)
     if not regions:
         raise UsageError(f"--region: names no cloud\n  fix: sizewell ages refresh {' '.join(_asked_here(accounts))}")
     for cloud, region in regions.items():
@@ -210,17 +210,6 @@ def _decisions_here() -> list[Decision]:
     except SizewellError:
         return []
     return [decision for path in paths if (decision := read(path)) is not None]
-
-
-def _named(option: str, stated: tuple[str, ...]) -> dict[str, str]:
-    """Values by cloud, of `CLOUD=VALUE`."""
-    named: dict[str, str] = {}
-    for each in stated:
-        cloud, sign, value = each.partition("=")
-        if not sign or not value or cloud not in CLOUDS:
-            raise UsageError(f"{option}: must be CLOUD=VALUE with a cloud of {', '.join(CLOUDS)}, got {each!r}")
-        named[cloud] = value
-    return named
 
 
 def _today(args: Arguments) -> date:

@@ -7,12 +7,13 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizewell.cli import output
-from sizewell.sizing.errors import SpecError, UsageError
+from sizewell.sizing.errors import SizewellError, SpecError, UsageError
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -75,6 +76,17 @@ def _standard_input() -> str:
     except UnicodeDecodeError as error:
         message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
         raise SpecError([Fault(path="standard input", message=message, fix="save it as UTF-8")]) from None
+
+
+def as_decided(catalog: Catalog, decision: Path | None) -> Catalog:
+    """The catalog with what the clouds said of their stock when a stack was decided, where they were asked."""
+    from sizewell.sizing.records.decision import Decision
+
+    try:
+        said = Decision.from_json(decision).in_stock if decision is not None and decision.is_file() else None
+    except SizewellError:  # whoever decides anew is not kept from it by a file that cannot be read
+        said = None
+    return catalog if said is None else replace(catalog, in_stock=said)
 
 
 def size_all(

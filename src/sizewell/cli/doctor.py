@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -27,7 +27,7 @@ Changes nothing.
 
 Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
 --cloud queries the cloud, read-only: account, APIs and features, quotas, zones, reservations,
-images, rights, receivers, keys, and the Kubernetes versions that run.
+images, rights, receivers, keys, stock, and the Kubernetes versions that run.
 """
 EXAMPLES = """example:
   sizewell doctor
@@ -59,7 +59,9 @@ CLOUD_S: Final = 60.0  # for all that is asked of a cloud
 INSTALL: Final = "use Pulumi's own installer: https://www.pulumi.com/docs/install/"
 
 if TYPE_CHECKING:
+    from sizewell.clouds.preflight.findings import Finding as Answered
     from sizewell.resources.ages import Aging
+    from sizewell.sizing.records.decision import Decision
 
 State = Literal["ok", "note", "wrong"]
 
@@ -163,9 +165,34 @@ def _cloud(stack: str, today: date) -> list[Finding]:
         plan = evaluate(root, stack)
         needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
         answers = preflight(needs, total_s=CLOUD_S, begun=lambda name: tell(f"asking {needs.cloud}: {name}"))
+        if not any(answer.about == "account" and answer.state == "wrong" for answer in answers):
+            tell(f"asking {needs.cloud}: stock")
+            answers += _stock(decision, project.config(root, stack) or {})
     reach = _reach(project.decision_path(root, stack), root)
     aged = [_aged(age.resource, age) for age in ages.of_plan(plan, today)]
     return [*reach, *(Finding(**asdict(answer)) for answer in answers), *aged]
+
+
+def _stock(decision: Decision, config: dict[str, Any]) -> Iterator[Answered]:
+    """Whether each pool can be had now, in its likeliest zone; what quotas and zones say, doctor asks by itself."""
+    from sizewell.cli import stock
+    from sizewell.clouds.preflight.findings import Finding as Answered
+    from sizewell.clouds.stock.asking import STOCKS
+    from sizewell.clouds.stock.rows import best
+    from sizewell.sizing.catalog import load
+
+    rows = [row for row in stock.asked(decision, load(), config, accounts={}) if not row.fallback]
+    for pool in dict.fromkeys(row.pool for row in rows):
+        row = best([each for each in rows if each.pool == pool])
+        if row.state == "unavailable" and row.source in ("quotas", STOCKS[row.cloud].SOLD):
+            continue
+        where = f" in {row.zone or row.region}"
+        detail = f"{row.machines} x {row.instance_type}, {row.market}: {row.state}{where}: {row.detail}"
+        if row.state == "unavailable":
+            yield Answered(f"stock of {pool}", "wrong", detail, row.fix, 64)
+        else:
+            state: State = "note" if row.state in ("unlikely", "unknown") else "ok"
+            yield Answered(f"stock of {pool}", state, detail, row.fix)
 
 
 def _python() -> Iterator[Finding]:

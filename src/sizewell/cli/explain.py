@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sizewell.cli import output, project
-from sizewell.cli.answers import STDIN, document, read_all, size_all
+from sizewell.cli.answers import STDIN, as_decided, document, read_all, size_all
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import PATH, Choice, iso_date
 from sizewell.sizing.errors import UsageError
@@ -81,7 +81,7 @@ def command(args: Arguments) -> int:
 
     from sizewell.sizing.catalog import load
 
-    catalog = load()
+    catalog = as_decided(load(), project.decision_path(project.root(), args.stack) if args.stack else None)
     specs = read_all(paths, catalog)
     if args.why and (seller := catalog.sellers.get(args.why.lower())):
         output.print_json(_plain(seller)) if args.json else print(f"{seller.name} is not built: {seller.not_built}")

@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "economics": "rent, commit, buy or call an API: what each costs over months, and which wins when",
     "forecast": "months ahead by stack and owner; an estimate beside the bill, and what explains the difference",
     "offers": "which accelerators can be had, on which machines, where and at which price",
+    "stock": "can it be had now? what the clouds say of their machines, zone by zone",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",
     "import": "write a spec from a SkyPilot task, a manifest, a dstack or Compose file, or a command line",

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from sizewell.cli.suggestions import nearest
+from sizewell.sizing.errors import UsageError
 
 
 class Choice(click.Choice[str]):
@@ -63,6 +64,19 @@ def iso_date(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"must be a date such as 2026-08-20, got {text!r}") from None
+
+
+def by_cloud(option: str, stated: Sequence[str]) -> dict[str, str]:
+    """Values by cloud, of `CLOUD=VALUE`. UsageError for another form."""
+    from sizewell.sizing.providers import CLOUDS
+
+    named: dict[str, str] = {}
+    for each in stated:
+        cloud, sign, value = each.partition("=")
+        if not sign or not value or cloud not in CLOUDS:
+            raise UsageError(f"{option}: must be CLOUD=VALUE with a cloud of {', '.join(CLOUDS)}, got {each!r}")
+        named[cloud] = value
+    return named
 
 
 def stacks(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

@@ -100,7 +100,7 @@ def command(args: Arguments) -> int:
 
 def _consequences(before: Catalog, on: date) -> None:
     """What moved, and which committed decisions would come out otherwise at the new prices."""
-    from sizewell.cli.answers import is_decision, read_all, size_all
+    from sizewell.cli.answers import as_decided, is_decision, read_all, size_all
     from sizewell.cli.changes import changes
     from sizewell.cli.price_changes import print_price_changes
     from sizewell.sizing.catalog import load
@@ -113,7 +113,9 @@ def _consequences(before: Catalog, on: date) -> None:
     root = project.root()
     for path in project.decisions(root):
         specs = read_all(project.spec_paths(root, path.stem), after)
-        was, now = (size_all(specs, catalog, stack=path.stem, on=on)[0] for catalog in (before, after))
+        was, now = (
+            size_all(specs, as_decided(catalog, path), stack=path.stem, on=on)[0] for catalog in (before, after)
+        )
         if is_decision(was) and is_decision(now):
             differences = changes(was, now)
             if differences:

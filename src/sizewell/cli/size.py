@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import click
 
 from sizewell.cli import output, project, supporting
 from sizewell.cli.answers import (
+    as_decided,
     document,
     exit_code,
     is_decision,
@@ -45,6 +47,7 @@ EXAMPLES = """examples:
   sizewell size SPEC --observed FILE              is what runs now larger than it needs to be?
   sizewell size SPEC --observed bench.json        how far was the prediction off? sized as measured
   sizewell size --stack dev-aws                   decide its specs, write the decision
+  sizewell size --stack dev-aws --in-stock        of what can be had now (`sizewell stock`)
   sizewell size --check                           would a committed decision come out differently?
 
 A spec of four lines is enough to start:
@@ -71,6 +74,12 @@ exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--c
     multiple=True,
     help="compare one spec with what was measured of it: use, a load test, or two pages of vLLM's metrics",
 )
+@click.option(
+    "--in-stock/--no-in-stock",
+    default=None,
+    help="ask the clouds, and choose what can be had (default: as the stack's decision was)",
+)
+@click.option("--account", multiple=True, metavar="CLOUD=ACCOUNT", help="whose stock --in-stock asks, as gcp=PROJECT")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
 @click.option("--html", type=PATH, metavar="FILE", help="write the page of `explain --html`; - prints it")
@@ -112,7 +121,13 @@ def command(args: Arguments) -> int:
         from sizewell.cli import rightsize
 
         return rightsize.run(specs, args.observed, catalog, on=on, as_json=args.json)
-    answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
+    if args.in_stock:
+        answers = _in_stock(specs, catalog, args, on=on, environment=stated)
+    else:
+        catalog = as_decided(catalog, target) if args.in_stock is None else catalog
+        answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
+    for answer in answers:
+        _tell_of_stock(answer)
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
         beside = supporting.write(root, answers[0])
@@ -131,6 +146,42 @@ def command(args: Arguments) -> int:
     if target is not None:
         _longer_support(catalog, answers, root, on)
     return exit_code(answers, stale=aged)
+
+
+def _in_stock(
+    specs: Sequence[WorkloadSpec], catalog: Catalog, args: Arguments, *, on: date, environment: str
+) -> list[Answer]:
+    """One answer for all specs of a stack, else one for each, of what can be had now."""
+    from sizewell.cli import stock
+    from sizewell.cli.parameters import by_cloud
+
+    accounts = by_cloud("--account", args.account)
+    config = (project.config(project.root(), args.stack) or {}) if args.stack else {}
+    preferred = tuple(str(zone) for zone in config.get("sizewell:zones") or ())
+    answers = []
+    for group in [specs] if args.stack else [[spec] for spec in specs]:
+        stated: Mapping[tuple[str, str | None], tuple[str, ...]] = {
+            (s.name, p.region): (p.zone,) for s in group for p in s.infra if p.zone
+        }
+
+        def zones(
+            name: str, region: str, stated: Mapping[tuple[str, str | None], tuple[str, ...]] = stated
+        ) -> tuple[str, ...]:
+            return stated.get((name, region), preferred)
+
+        def decided(known: Catalog, group: Sequence[WorkloadSpec] = group) -> Answer:
+            return size_all(group, known, stack=args.stack or "", on=on, environment=environment)[0]
+
+        ask = partial(stock.asked, catalog=catalog, config=config, accounts=accounts, zones=zones)
+        answers.append(stock.in_stock(group, catalog, decided, ask)[0])
+    return answers
+
+
+def _tell_of_stock(answer: Answer) -> None:
+    if is_decision(answer) and answer.in_stock is not None:
+        from sizewell.cli.stock import said
+
+        output.note(said(answer.in_stock, answer))
 
 
 def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
@@ -343,7 +394,7 @@ def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) ->
     changes = ["the file was edited by hand: its checksum does not match its content"] if before.edited else []
     wanted = read_all(specs or project.spec_paths(root, path.stem), catalog)
     stated = project.environment(root, path.stem)
-    answer = size_all(wanted, catalog, stack=path.stem, on=before.decided_on, environment=stated)[0]
+    answer = size_all(wanted, as_decided(catalog, path), stack=path.stem, on=before.decided_on, environment=stated)[0]
     if not is_decision(answer):
         return Verdict(path.stem, "nothing fits any more", (*changes, str(answer)))
     from sizewell.cli.changes import changes as changed

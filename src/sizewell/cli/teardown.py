@@ -90,7 +90,9 @@ _at = click.option("--at", type=_time, metavar="TIME", help="decide as of this t
 
 def cache() -> Path:
     """Where states that were read are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sizewell" / "states"
+    from sizewell.sizing.files import cache_folder
+
+    return cache_folder() / "states"
 
 
 def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], StatusReader]]:

@@ -8,6 +8,11 @@ import tempfile
 from pathlib import Path
 
 
+def cache_folder() -> Path:
+    """Where a command keeps what it has read, so as not to ask for it again: below XDG_CACHE_HOME, or ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sizewell"
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all: a temporary file beside it, synced, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)

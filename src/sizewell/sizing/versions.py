@@ -58,6 +58,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "run-start": 1,  # runs/*.json in a checkpoint store
     "schedule": 1,
     "simulation": 1,
+    "stock": 1,
     "teardown-status": 1,
     "wake": 1,
     "tools": 1,

@@ -29,14 +29,14 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
     for region in needs.regions:
         local = [machines for machines in needs.machines if machines.region == region]
         asked[f"zones of {region}"] = lambda r=region, h=local: _zones(needs, aws, r, h)  # type: ignore[misc]
-        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(needs, aws, r, h)  # type: ignore[misc]
+        asked[f"quotas of {region}"] = lambda r=region, h=local: (row for row, _ in quotas(needs, aws, r, h))  # type: ignore[misc]
         asked[f"images of {region}"] = lambda r=region: _images(needs, aws, r)  # type: ignore[misc]
         if managed := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:
             asked[(f"quotas of SageMaker in {region}")] = lambda r=region, s=managed: service_quotas.of_sagemaker(  # type: ignore[misc]
                 aws, r, s, at=at
             )
         if named := [machines for machines in local if machines.reservation]:
-            asked[f"reservations of {region}"] = lambda r=region, n=named: _reservations(aws, r, n, at)  # type: ignore[misc]
+            asked[f"reservations of {region}"] = lambda r=region, n=named: reservations(aws, r, n, at)  # type: ignore[misc]
         if needs.of("aws:sns/topic:Topic"):
             asked[f"receivers in {region}"] = lambda r=region: _receivers(needs, aws, r)  # type: ignore[misc]
         if key := _own_key(needs):
@@ -140,33 +140,34 @@ def _cluster_zones(needs: Needs, region: str, by_name: dict[str, Any]) -> Iterat
                 yield wrong(f"zones of {region}", f"the control plane's subnet would be in {name}, a {kind}", fix)
 
 
-def _quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Iterator[Finding]:
+def quotas(needs: Needs, aws: Aws, region: str, local: list[Machines]) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """What is said of each quota, and the pools that take of it."""
     plain = [machines for machines in local if machines.managed == "raw"]
     demand = demanded(plain, "vCPU")
     used = _used(needs, aws, region) if demand else {}
     for (_, code), wanted in demand.items():
         about = f"quota {code} in {region}"
         if not re.fullmatch(r"L-[0-9A-F]{8}", code):
-            yield Finding(about, "note", "the catalog has no quota code to look up")
+            yield Finding(about, "note", "the catalog has no quota code to look up"), ()
             continue
         quota = aws.call("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
         limit, kinds = (
             quota["Value"],
             ", ".join(dict.fromkeys(m.instance_type for m in plain if m.quota == code)),
         )
-        taken = used.get(code, 0)
+        taken, pools = used.get(code, 0), tuple(m.pool for m in plain if m.quota == code and not m.reservation)
         others = f", machines outside of it have {taken:,}" if taken else ""
         sentence = f"{quota['QuotaName']}: {limit:,.0f} vCPU{others}, the stack may grow to {wanted:,.0f} ({kinds})"
         if wanted + taken > limit:
             command = "aws service-quotas request-service-quota-increase --service-code ec2"
             fix = f"{command} --quota-code {code} --desired-value {wanted + taken:.0f} --region {region}"
-            yield wrong(about, sentence, fix)
+            yield wrong(about, sentence, fix), pools
         else:
-            yield Finding(about, "ok", sentence)
+            yield Finding(about, "ok", sentence), pools
     for machines in plain:
         if not machines.quota and not machines.reservation:
             detail = f"{machines.instance_type} ({machines.market}): its quota is not in the catalog"
-            yield Finding(f"quotas of {region}", "note", detail)
+            yield Finding(f"quotas of {region}", "note", detail), (machines.pool,)
 
 
 def _images(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
@@ -199,7 +200,8 @@ def _images(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
         yield Finding(about, "ok", f"{len(named)} machine images exist")
 
 
-def _reservations(aws: Aws, region: str, named: list[Machines], at: datetime) -> Iterator[Finding]:
+def reservations(aws: Aws, region: str, named: list[Machines], at: datetime) -> Iterator[Finding]:
+    """Whether the reservations that pools name are there, for their machines, where and as long as these are."""
     for machines in named:
         about = f"reservation {machines.reservation}"
         if not machines.reservation.startswith("cr-"):
@@ -240,7 +242,10 @@ def _reserved(about: str, machines: Machines, row: dict[str, Any], at: datetime)
         )
     if (ends := row.get("EndDate")) and ends <= at:
         faults.append(wrong(about, f"ended on {ends:%Y-%m-%d}", fix))
-    yield from faults or [Finding(about, "ok", f"{row['State']}, {row['TotalInstanceCount']} x {row['InstanceType']}")]
+    free = f", {row['AvailableInstanceCount']} of them free" if "AvailableInstanceCount" in row else ""
+    yield from faults or [
+        Finding(about, "ok", f"{row['State']}, {row['TotalInstanceCount']} x {row['InstanceType']}{free}")
+    ]
 
 
 def _used(needs: Needs, aws: Aws, region: str) -> dict[str, int]:

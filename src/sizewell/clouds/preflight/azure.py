@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sizewell.clouds.azure import Azure
@@ -26,6 +26,7 @@ API: Final = {
     "action groups": "2023-01-01",
     "alert processing rules": "2021-08-08",
 }
+RESTRICTED: Final = "ask Azure support for access to the size in this region, or size again elsewhere"
 PROVIDERS: Final = rights.services("azure")
 ENCRYPTION: Final = ("Microsoft.Compute", "EncryptionAtHost")
 INFINIBAND: Final = ("Microsoft.ContainerService", "AKSInfinibandSupport")
@@ -87,7 +88,7 @@ def questions(needs: Needs, azure: Azure) -> dict[str, Question]:
     for machines in needs.machines:
         if machines.reservation:
             name = f"reservation {machines.reservation.rpartition('/')[2]}"
-            asked[name] = lambda m=machines: _reservation(azure, m)  # type: ignore[misc]
+            asked[name] = lambda m=machines: reservation(azure, m)  # type: ignore[misc]
     for image in dict.fromkeys(str(image) for image in (needs.config.get("sizewell:images") or {}).values()):
         asked[f"image {image.rpartition('/')[2]}"] = lambda i=image: _image(azure, i)  # type: ignore[misc]
     if needs.of(versions.AKS):
@@ -140,21 +141,46 @@ def _feature(azure: Azure, at: str, namespace: str, name: str) -> Iterator[Findi
         yield wrong(f"feature {name}", f"{namespace}/{name} is {state}", fix)
 
 
-def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterator[Finding]:
-    reader = azure.reader()
-    rows = reader.pages(
+def sizes_of(azure: Azure, at: str, region: str) -> dict[str, dict[str, Any]]:
+    """The sizes that a region sells to the subscription, by name."""
+    rows = azure.reader().pages(
         f"{at}/providers/Microsoft.Compute/skus",
         items="value",
         **{"api-version": API["skus"], "$filter": f"location eq '{region}'"},
     )
-    sizes = {row["name"]: row for row in rows if row.get("resourceType") == "virtualMachines"}
-    used = reader.pages(
-        f"{at}/providers/Microsoft.Compute/locations/{region}/usages",
-        items="value",
-        **{"api-version": API["compute"]},
-    )
-    usage = {row["name"]["value"].lower(): row for row in used}
+    return {row["name"]: row for row in rows if row.get("resourceType") == "virtualMachines"}
+
+
+def usage_of(azure: Azure, at: str, region: str) -> dict[str, dict[str, Any]]:
+    """What is used of the region's quotas, by their names in lower case."""
+    path = f"{at}/providers/Microsoft.Compute/locations/{region}/usages"
+    rows = azure.reader().pages(path, items="value", **{"api-version": API["compute"]})
+    return {row["name"]["value"].lower(): row for row in rows}
+
+
+def quotas(
+    region: str, local: Iterable[Machines], sizes: Mapping[str, Mapping[str, Any]], usage: Mapping[str, Any]
+) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """What is said of each quota of plain machines, and the pools that take of it."""
     wanted: dict[str, float] = {}
+    pools: dict[str, tuple[str, ...]] = {}
+    for machines in local:
+        size = sizes.get(machines.instance_type)
+        if size is None or machines.reservation or machines.managed == "azureml":
+            continue
+        for family in ("lowPriorityCores",) if machines.market == "spot" else (str(size.get("family")), "cores"):
+            wanted[family] = wanted.get(family, 0) + _cores(size, machines)
+            pools[family] = (*pools.get(family, ()), machines.pool)
+    for family, cores in wanted.items():
+        yield _quota(region, family, cores, usage.get(family.lower())), pools[family]
+
+
+def _cores(size: Mapping[str, Any], machines: Machines) -> float:
+    return float(_capability(size, "vCPUs") or machines.vcpus or 0) * machines.count
+
+
+def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterator[Finding]:
+    sizes = sizes_of(azure, at, region)
     managed: dict[tuple[str, bool], float] = {}
     for machines in local:
         size = sizes.get(machines.instance_type)
@@ -163,40 +189,38 @@ def _sizes(azure: Azure, at: str, region: str, local: list[Machines]) -> Iterato
             yield wrong(f"size {machines.instance_type}", f"({machines.pool}) is not sold in {region}", fix)
             continue
         yield from _size(region, machines, size)
-        if not machines.reservation:
-            spot = machines.market == "spot"
-            cores = float(_capability(size, "vCPUs") or machines.vcpus or 0) * machines.count
-            if machines.managed == "azureml":
-                key = (str(size.get("family")), spot)
-                managed[key] = managed.get(key, 0) + cores
-                continue
-            for family in ("lowPriorityCores",) if spot else (str(size.get("family")), "cores"):
-                wanted[family] = wanted.get(family, 0) + cores
-    for family, cores in wanted.items():
-        yield _quota(region, family, cores, usage.get(family.lower()))
+        if not machines.reservation and machines.managed == "azureml":
+            key = (str(size.get("family")), machines.market == "spot")
+            managed[key] = managed.get(key, 0) + _cores(size, machines)
+    yield from (row for row, _ in quotas(region, local, sizes, usage_of(azure, at, region)))
     if managed:
         yield from service_quotas.of_azure_ml(azure, at, region, managed)
 
 
 def _size(region: str, machines: Machines, size: Mapping[str, Any]) -> Iterator[Finding]:
     about = f"size {machines.instance_type}"
-    places = size.get("locationInfo") or [{}]
-    zones = set(places[0].get("zones") or ())
-    closed: set[str] = set()
-    for restriction in size.get("restrictions") or ():
-        if restriction.get("type") == "Location":
-            reason = restriction.get("reasonCode")
-            fix = "ask Azure support for access to the size in this region, or size again elsewhere"
-            yield wrong(about, f"({machines.pool}) is restricted in {region}: {reason}", fix)
-            return
-        closed |= set((restriction.get("restrictionInfo") or {}).get("zones") or ())
-    missing = [zone for zone in machines.zones if zone not in zones - closed]
+    zones, closed = open_zones(size)
+    if "" in closed:
+        yield wrong(about, f"({machines.pool}) is restricted in {region}: {closed['']}", RESTRICTED)
+        return
+    missing = [zone for zone in machines.zones if zone not in zones]
     if missing:
-        there = ", ".join(sorted(zones - closed)) or "none"
+        there = ", ".join(sorted(zones)) or "none"
         fix = f"pulumi config set --path 'sizewell:zones[0]' with one of {there}"
         yield wrong(about, f"({machines.pool}) is not sold in zone {', '.join(missing)} of {region}", fix)
         return
     yield Finding(about, "ok", f"({machines.pool}) is sold in {region}")
+
+
+def open_zones(size: Mapping[str, Any]) -> tuple[set[str], dict[str, str]]:
+    """The zones in which the subscription may have a size; those that are restricted, "" for the region, with why."""
+    places = size.get("locationInfo") or [{}]
+    closed: dict[str, str] = {}
+    for restriction in size.get("restrictions") or ():
+        whole = restriction.get("type") == "Location"
+        named = [""] if whole else (restriction.get("restrictionInfo") or {}).get("zones") or ()
+        closed |= dict.fromkeys(named, str(restriction.get("reasonCode")))
+    return set(places[0].get("zones") or ()) - closed.keys(), closed
 
 
 def _capability(size: Mapping[str, Any], name: str) -> str | None:
@@ -214,7 +238,8 @@ def _quota(region: str, family: str, cores: float, row: Mapping[str, Any] | None
     return Finding(about, "ok", sentence)
 
 
-def _reservation(azure: Azure, machines: Machines) -> Iterator[Finding]:
+def reservation(azure: Azure, machines: Machines) -> Iterator[Finding]:
+    """Whether the group of reservations that a pool names is there, for its machines, where these are."""
     about = f"reservation {machines.reservation.rpartition('/')[2]}"
     fix = "name another capacity reservation group in the spec, and size again"
     version = {"api-version": API["compute"]}

@@ -50,14 +50,14 @@ def questions(needs: Needs, google: Google) -> dict[str, Question]:
             asked[(f"quotas of services in {region}")] = lambda r=region, s=managed: service_quotas.of_google(  # type: ignore[misc]
                 google, project, r, s
             )
-        asked[f"quotas of {region}"] = lambda r=region, h=local: _quotas(google, project, r, h)  # type: ignore[misc]
+        asked[f"quotas of {region}"] = lambda r=region, h=local: (row for row, _ in quotas(google, project, r, h))  # type: ignore[misc]
         for machines in local:
             for zone in zones_of(needs, machines):
                 about = f"{machines.instance_type} in {zone}"
                 asked[about] = lambda m=machines, z=zone: _type(google, project, m, z)  # type: ignore[misc]
                 if machines.reservation:
                     name = f"reservation {machines.reservation} in {zone}"
-                    asked[name] = lambda m=machines, z=zone: _reservation(google, project, m, z)  # type: ignore[misc]
+                    asked[name] = lambda m=machines, z=zone: reservation(google, project, m, z)  # type: ignore[misc]
     for place in repositories_of(needs):
         asked[f"repository {place['repository']}"] = lambda p=place: _repository(google, p)  # type: ignore[misc]
     return asked
@@ -138,14 +138,7 @@ def _type(google: Google, project: str, machines: Machines, zone: str) -> Iterat
     except CloudError as error:
         if error.reason != "missing":
             raise
-        page = compute.get(
-            f"compute/v1/projects/{project}/aggregated/machineTypes", filter=f"name={machines.instance_type}"
-        )
-        offered = sorted(
-            place.removeprefix("zones/")
-            for place, listed in page.get("items", {}).items()
-            if listed.get("machineTypes")
-        )
+        offered = zones_selling(google, project, machines.instance_type)
         nearby = [place for place in offered if place.startswith(f"{machines.region}-")]
         fix = (
             f"pulumi config set --path 'sizewell:zones[0]' {nearby[0]}"
@@ -157,7 +150,29 @@ def _type(google: Google, project: str, machines: Machines, zone: str) -> Iterat
     yield Finding(about, "ok", f"({machines.pool}) is sold there")
 
 
-def _quotas(google: Google, project: str, region: str, local: list[Machines]) -> Iterator[Finding]:
+def zones_selling(google: Google, project: str, instance_type: str) -> list[str]:
+    """Every zone that sells a machine type to the project. CloudError where the answer is about another type."""
+    path, zones = f"compute/v1/projects/{project}/aggregated/machineTypes", set()
+    asked: list[str] = []
+    token = ""
+    while token not in asked:
+        asked.append(token)
+        following = {"pageToken": token} if token else {}
+        page = google.reader("compute").get(path, filter=f"name={instance_type}", **following)
+        for place, listed in page.get("items", {}).items():
+            for row in listed.get("machineTypes") or ():
+                if row.get("name", instance_type) != instance_type:
+                    detail = f"answers for {row['name']}, and was asked about {instance_type}"
+                    raise CloudError("compute", "unanswered", detail)
+                zones.add(place.removeprefix("zones/"))
+        token = str(page.get("nextPageToken") or "")
+    return sorted(zones)
+
+
+def quotas(
+    google: Google, project: str, region: str, local: list[Machines]
+) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """What is said of each quota, and the pools that take of it."""
     rows = google.reader("compute").get(f"compute/v1/projects/{project}/regions/{region}").get("quotas", [])
     known = {row["metric"]: row for row in rows}
     overall = google.reader("compute").get(f"compute/v1/projects/{project}").get("quotas", [])
@@ -168,39 +183,42 @@ def _quotas(google: Google, project: str, region: str, local: list[Machines]) ->
     if gpus:
         wanted["GPUS_ALL_REGIONS"] = gpus
     for metric, count in wanted.items():
-        about = f"quota {metric} in {region}"
+        about, all_gpus = f"quota {metric} in {region}", metric == "GPUS_ALL_REGIONS"
+        taking = plain if all_gpus else local
+        pools = tuple(m.pool for m in taking if m.quota == metric or (all_gpus and "GPU" in m.quota))
         row = known.get(metric)
         if not _METRIC.fullmatch(metric) or row is None:
             detail = "is not in the region's quotas: family quotas are shown only by the console and Cloud Quotas"
-            yield Finding(about, "note", detail)
+            yield Finding(about, "note", detail), ()
             continue
         left = row["limit"] - row["usage"]
         sentence = f"{row['limit']:,.0f}, {row['usage']:,.0f} in use; the stack may grow to {count:,.0f}"
         if count > left:
             fix = f"raise {metric} in {region}: console.cloud.google.com/iam-admin/quotas?project={project}"
-            yield wrong(about, sentence, fix)
+            yield wrong(about, sentence, fix), pools
         else:
-            yield Finding(about, "ok", sentence)
+            yield Finding(about, "ok", sentence), pools
 
 
-def _reservation(google: Google, project: str, machines: Machines, zone: str) -> Iterator[Finding]:
+def reservation(google: Google, project: str, machines: Machines, zone: str) -> Iterator[Finding]:
+    """Whether the reservation that a pool names is in a zone, for its machines, with room for them."""
     name = machines.reservation.rpartition("/")[2]
     owner = machines.reservation.split("/")[1] if machines.reservation.startswith("projects/") else project
     about = f"reservation {machines.reservation} in {zone}"
     fix = "name another reservation in the spec, and size again"
     try:
-        reservation = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
+        row = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
     except CloudError as error:
         if error.reason != "missing":
             raise
         yield wrong(about, f"({machines.pool}) does not exist in this zone", fix)
         return
-    specific = reservation.get("specificReservation", {})
+    specific = row.get("specificReservation", {})
     kind = specific.get("instanceProperties", {}).get("machineType")
     free = int(specific.get("count", 0)) - int(specific.get("inUseCount", 0))
     faults = []
-    if reservation.get("status") != "READY":
-        faults.append(wrong(about, f"is {reservation.get('status')}", fix))
+    if row.get("status") != "READY":
+        faults.append(wrong(about, f"is {row.get('status')}", fix))
     if kind and kind != machines.instance_type:
         faults.append(wrong(about, f"is for {kind}, the pool needs {machines.instance_type}", fix))
     if free < machines.count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from sizewell.sizing.catalog import Catalog
@@ -40,6 +40,11 @@ class Machines:
     managed: str = "raw"  # raw | sagemaker | hyperpod | vertex | azureml | cloud-run
     use: str = "serving"  # notebook | training | serving
     accelerator: str = ""  # the catalog's key
+    now: int = 1  # machines that it begins with, all of them where none works alone
+    block_hours: int = 0  # of a capacity block that is to be bought
+    block_start: str = ""  # ISO time; "": the earliest offered
+    kinds: tuple[str, ...] = ()  # types that its fleet takes, its own first; (): its own alone
+    fallback: bool = False  # where the pool would go if it had no capacity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,21 +74,29 @@ def needs_of(
     decision: Decision, resources: Iterable[Resource], catalog: Catalog, config: Mapping[str, object]
 ) -> Needs:
     """The needs of a decision's stack. UsageError where the stack stands on no cloud, or on several."""
-    pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
-    clouds = sorted({pool.cloud for _, pool in pairs})
+    clouds = sorted({pool.cloud for workload in decision.workloads for pool in workload.pools})
     if len(clouds) != 1 or clouds[0] not in CLOUDS:
         *first, last = CLOUDS
         checked = f"{', '.join(first)} and {last}"
         raise UsageError(f"{decision.stack} is on {' and '.join(clouds) or 'no cloud'}: --cloud checks {checked}")
+    return on_cloud(clouds[0], decision, resources, catalog, config)
+
+
+def on_cloud(
+    cloud: str, decision: Decision, resources: Iterable[Resource], catalog: Catalog, config: Mapping[str, object]
+) -> Needs:
+    """What the decision's pools on one cloud need of it."""
     custom = tuple(resource for resource in resources if ":" in resource.type)
     accounts = config.get("sizewell:accounts") or ()
     return Needs(
         stack=decision.stack,
-        cloud=clouds[0],
+        cloud=cloud,
         accounts=tuple(str(account) for account in accounts) if isinstance(accounts, list | tuple) else (),
         machines=tuple(
             _machines(f"{workload.spec.name}-{pool.role}", workload.kind, pool, catalog, _zones(config, pool))
-            for workload, pool in pairs
+            for workload in decision.workloads
+            for pool in workload.pools
+            if pool.cloud == cloud
         ),
         types=tuple(sorted({resource.type for resource in custom})),
         resources=custom,
@@ -91,7 +104,7 @@ def needs_of(
         quotas={
             (shape.instance_type, market): (code, shape.vcpus)
             for shape in catalog.shapes
-            if shape.cloud == clouds[0] and shape.vcpus
+            if shape.cloud == cloud and shape.vcpus
             for market, code in shape.quota.items()
         },
     )
@@ -107,21 +120,50 @@ _USES: Final = {"notebook": "notebook", "training": "training", "fine-tuning": "
 
 def _machines(name: str, kind: str, pool: Pool, catalog: Catalog, zones: tuple[str, ...]) -> Machines:
     shape = catalog.shape(pool.cloud, pool.instance_type)
+    use, block = _USES.get(kind, "serving"), pool.capacity.block
     return Machines(
         pool=name,
         region=pool.region,
         zones=zones,
         instance_type=pool.instance_type,
         market=pool.market,
-        reservation=pool.capacity.reservation or "",
+        reservation=pool.capacity.reservation or (block.id if block else None) or "",
         count=pool.nodes_max,
         vcpus=shape.vcpus,
         accelerators=shape.accelerators,
         quota=shape.quota.get(pool.market) or shape.quota.get("on-demand" if pool.market != "spot" else "spot", ""),
         managed=pool.managed,
-        use=_USES.get(kind, "serving"),
+        use=use,
         accelerator=pool.accelerator,
+        now=pool.nodes_max if use == "training" else max(pool.nodes_initial, 1),
+        block_hours=block.duration_hours if block and not block.id else 0,
+        block_start=(block.start or "") if block else "",
+        kinds=_kinds(pool),
     )
+
+
+def _kinds(pool: Pool) -> tuple[str, ...]:
+    """The types among which a fleet of spot machines looks for capacity."""
+    same = (each for each in pool.fallbacks if (each.region, each.market) == (pool.region, "spot"))
+    if pool.market != "spot":
+        return ()
+    return tuple(dict.fromkeys([pool.instance_type, *(each.instance_type for each in same)]))
+
+
+def with_fallbacks(needs: Needs, decision: Decision, catalog: Catalog) -> Needs:
+    """The same with the places where its pools would go, of which quotas are not asked."""
+    others = [
+        replace(
+            own, region=each.region, zones=each.zones, instance_type=each.instance_type, market=each.market,
+            vcpus=catalog.shape(needs.cloud, each.instance_type).vcpus, quota="", kinds=(), fallback=True,
+        )
+        for workload in decision.workloads
+        for pool in workload.pools
+        for own in needs.machines
+        if own.pool == f"{workload.spec.name}-{pool.role}"
+        for each in pool.fallbacks
+    ]  # fmt: skip
+    return replace(needs, machines=(*needs.machines, *others))
 
 
 def demanded(machines: Sequence[Machines], unit: str) -> dict[tuple[str, str], float]:

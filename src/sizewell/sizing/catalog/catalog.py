@@ -12,6 +12,7 @@ from typing import Any, Final
 from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
 from sizewell.sizing.catalog.fee_lists import FeeList
+from sizewell.sizing.catalog.in_stock import InStock
 from sizewell.sizing.catalog.machine_prices import MachinePrices
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
@@ -74,6 +75,7 @@ class Catalog:
     shapes_by_type: Mapping[tuple[str, str], Shape]
     accelerator_names: Mapping[str, str]  # spelling, lower case -> key
     model_names: Mapping[str, str]
+    in_stock: InStock | None = None  # what the clouds said of their stock; None: nobody asked
     memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False)
     """Answers that follow from the facts alone and were worked out before; a catalog made of this one starts anew."""
 

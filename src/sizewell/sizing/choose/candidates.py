@@ -315,6 +315,15 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         once = sold == "capacity-block" and need.training is not None
         relax = BUY_A_BLOCK.format("24h") if once else _other_market(sold, need) or OTHER_MACHINES
         return rejected(shape, Cause.MARKET, reason, relax=relax)
+    said = context.catalog.in_stock
+    refusals = {
+        deal: said.refusal(shape.cloud, deal.region, shape.instance_type, deal.market) for deal in deals if said
+    }
+    if said and all(map(refusals.get, wanted)):
+        reason = f"when its cloud was asked, at {said.asked_at}: {refusals[wanted[0]]}"
+        return rejected(shape, Cause.MARKET, reason, relax="ask again: size --in-stock")
+    deals = tuple(deal for deal in deals if not refusals.get(deal))
+    wanted = [deal for deal in deals if deal.market in markets]
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
         return rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)

@@ -127,6 +127,7 @@ def decide(
         owner=next(iter(owners), UNASSIGNED),
         cost_center=next(iter(centers), UNASSIGNED),
         catalog=CatalogRef(digest=catalog.digest, as_of=catalog.as_of),
+        in_stock=catalog.in_stock,
         workloads=tuple(workload_record(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)),
     )
 

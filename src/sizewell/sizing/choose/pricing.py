@@ -383,7 +383,6 @@ def _scheduler(option: Option) -> str:
 
 def _footing(option: Option) -> Footing:
     need, deal = option.setting.need, option.deal
-    places = {zone for cloud, region, zone in need.places if zone and (cloud, region) == (option.cloud, deal.region)}
     gang = need.training is not None and option.counts.maximum > 1
     return Footing(
         kind=need.kind,
@@ -391,7 +390,7 @@ def _footing(option: Option) -> Footing:
         region=deal.region,
         environment=option.setting.environment,
         target=target_of(option.managed, option.scheduler, cloud=option.cloud, fleet=option.provision == "fleet"),
-        zones=(deal.zone,) if deal.zone else tuple(sorted(places)),
+        zones=zones_of(option),
         two_zones=deal.market == "spot" and not gang and option.managed == RAW,
         windows=need.windows,
         guarded=bool(option.candidate.shape.accelerator),  # a guard measures accelerators
@@ -401,6 +400,15 @@ def _footing(option: Option) -> Footing:
         waits=option.served == "async",
         from_zero=option.counts.minimum == 0,
     )
+
+
+def zones_of(option: Option) -> tuple[str, ...]:
+    """The zones of its pool: those that the spec names, those where it is in stock, or the one that its price is of."""
+    need, deal, said = option.setting.need, option.deal, option.setting.catalog.in_stock
+    places = {zone for cloud, region, zone in need.places if zone and (cloud, region) == (option.cloud, deal.region)}
+    if said and not places and (taken := said.zones_of(option.cloud, deal.region, option.instance_type, deal.market)):
+        return taken
+    return (deal.zone,) if deal.zone else tuple(sorted(places))
 
 
 def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Setting) -> float | None:

@@ -29,7 +29,7 @@ from sizewell.sizing.choose.choice import (
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on, whole_experts
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
-from sizewell.sizing.choose.pricing import Option, leaving_usd
+from sizewell.sizing.choose.pricing import Option, leaving_usd, zones_of
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
@@ -294,14 +294,11 @@ def _guard(spec: WorkloadSpec) -> Guard:
 
 def _pool(sizing: Sizing, chosen: Option) -> Pool:
     shape, deal, fleet = chosen.candidate.shape, chosen.deal, chosen.fleet
-    zones = {
-        zone for cloud, region, zone in sizing.need.places if zone and (cloud, region) == (shape.cloud, deal.region)
-    }
     return Pool(
         role=ROLES[sizing.need.kind],
         cloud=shape.cloud,
         region=deal.region,
-        zones=(deal.zone,) if deal.zone else tuple(sorted(zones)),
+        zones=zones_of(chosen),
         instance_type=shape.instance_type,
         accelerator=shape.accelerator,
         accelerators_per_node=shape.accelerators,

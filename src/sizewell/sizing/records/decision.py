@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing import money
+from sizewell.sizing.catalog.in_stock import InStock
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.files import conflict_line, write_whole
@@ -421,6 +422,7 @@ class Decision(_Record):
     owner: str
     cost_center: str
     catalog: CatalogRef
+    in_stock: InStock | None = None  # what the clouds said of their stock, where they were asked
     workloads: tuple[Workload, ...]
     seal: str = ""  # sha256 over the rest, set by `to_json`; a file that was edited by hand does not carry its own
 

@@ -1,0 +1,137 @@
+"""What is said of one machine type in one zone, and what a question is that a cloud answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Protocol
+
+from sizewell.clouds.calls import CloudError
+from sizewell.clouds.preflight.findings import Finding
+from sizewell.clouds.preflight.needs import Machines, Needs
+
+State = Literal["available", "likely", "uncertain", "unlikely", "unavailable", "unknown"]
+BEST_FIRST: Final[tuple[State, ...]] = ("available", "likely", "uncertain", "unknown", "unlikely", "unavailable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One machine type in one zone: how likely it can be had, who says so and when.
+
+    available: the cloud holds it, as a reservation or an offering; likely, uncertain, unlikely: its own score of the
+    request; unavailable: it is not sold there, not to this account, or beyond a quota; unknown: no answer.
+    """
+
+    pool: str
+    cloud: str
+    region: str
+    zone: str  # "": the region as a whole
+    instance_type: str
+    market: str
+    machines: int  # asked for at once
+    fallback: bool  # where the pool would go if it had no capacity
+    state: State
+    detail: str
+    source: str  # the calls that say so; "": nothing was asked
+    asked_at: str  # ISO time in UTC of the oldest of their answers; "": nothing was answered
+    fix: str = ""
+    reservable_from: str = ""  # ISO time from which the cloud offers to reserve it
+    failed: bool = False  # unknown because no answer came, and asking again may bring one
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing that is asked. What `ask` returns is JSON, so that it can be kept for minutes."""
+
+    source: str
+    rights: tuple[str, ...]
+    ask: Callable[[], Any]
+
+
+def findings(found: Iterable[Finding]) -> list[tuple[str, str, str]]:
+    """What the checks of `doctor` found, as JSON."""
+    return [(row.state, row.detail, row.fix) for row in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Got:
+    """The answer to a question, or why there is none."""
+
+    question: Question
+    data: Any = None
+    at: str = ""
+    error: CloudError | None = None
+
+
+Answers = Mapping[str, Got]  # by the question's name
+
+
+class Stock(Protocol):
+    """What a cloud's module asks, with the cloud's own client."""
+
+    @property
+    def SOLD(self) -> str: ...  # noqa: N802 - the call that says where a machine type is sold
+    @property
+    def SOURCES(self) -> Mapping[str, tuple[str, ...]]: ...  # noqa: N802 - what is asked, and the rights that it takes
+    def account(self, needs: Needs, client: Any, /) -> str:
+        """Whose stock is asked. CloudError without a login, or with that of another account."""
+        ...
+
+    def questions(self, needs: Needs, client: Any, account: str, /) -> dict[str, Question]: ...
+    def further(self, needs: Needs, client: Any, account: str, got: Answers, /) -> dict[str, Question]:
+        """What can only be asked once the first answers are there."""
+        ...
+
+    def rows(self, machines: Machines, needs: Needs, got: Answers, /) -> Sequence[Row]: ...
+
+
+def of(machines: Machines, cloud: str, zone: str, state: State, detail: str, *said_by: Got, fix: str = "") -> Row:
+    """A row about a pool's machines in a zone."""
+    return Row(
+        pool=machines.pool,
+        cloud=cloud,
+        region=machines.region,
+        zone=zone,
+        instance_type=machines.instance_type,
+        market=machines.market,
+        machines=machines.now,
+        fallback=machines.fallback,
+        state=state,
+        detail=detail,
+        source=", ".join(dict.fromkeys(got.question.source for got in said_by)),
+        asked_at=min((got.at for got in said_by if got.at), default=""),
+        fix=fix,
+    )
+
+
+def silent(machines: Machines, cloud: str, zone: str, got: Got) -> Row:
+    """Unknown, as a question had no answer: why, the right that is missing by its name, and the way out."""
+    assert got.error is not None  # noqa: S101 - asked only of those
+    detail, fix = _why(got.error, got.question.rights)
+    row = of(machines, cloud, zone, "unknown", detail, got, fix=fix)
+    return replace(row, failed=got.error.reason in ("login", "unanswered"))
+
+
+def _why(error: CloudError, rights: Sequence[str]) -> tuple[str, str]:
+    named = ", ".join(rights)
+    if error.code in ("SERVICE_DISABLED", "accessNotConfigured"):  # Google's answer of an API that is off is a 403 too
+        return f"{error.service}: {error.detail}", error.fix or "enable the API that the message names, and ask again"
+    if error.reason == "denied" and named:
+        return f"denied, {named} is missing: {error.detail}", f"let an administrator allow {named}"
+    if error.reason == "login":
+        return f"not logged in: {error.detail}", error.fix or "log in, and ask again"
+    if error.reason == "unanswered":
+        local = "check the network and its proxy (HTTPS_PROXY), and ask again"
+        return f"no answer: {error.detail}", error.fix or (local if error.local else "ask again in a minute")
+    return f"{error.service}: {error.detail}", error.fix or "see the cloud's message"
+
+
+def only(asked: Sequence[str], answered: object, service: str) -> None:
+    """CloudError where an API answers for something else than what it was asked about."""
+    if answered not in asked:
+        raise CloudError(service, "unanswered", f"answers for {answered}, and was asked about {', '.join(asked)}")
+
+
+def best(rows: Sequence[Row]) -> Row:
+    """The row of the zone where a machine can be had most likely; of equals the first."""
+    return min(rows, key=lambda row: BEST_FIRST.index(row.state))
