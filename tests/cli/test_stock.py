@@ -59,7 +59,7 @@ def test_a_spec_is_asked_about_with_its_fallbacks(project: Path, sizewell: Sizew
     assert done.code == 0, done.err
     assert done.out.startswith("chat-replicas: 1 x g")
     assert "otherwise: 1 x" in done.out
-    assert "us-east-1a   unknown   it is unknown" in done.out
+    assert "us-east-1a, us-east-1b   unknown   it is unknown" in done.out
     assert max(map(len, done.out.splitlines())) <= 100
     assert asked[0].machines[0].zones == ()
 
@@ -258,3 +258,27 @@ def test_doctor_says_it_before_the_update(  # noqa: PLR0917 -- fixtures and a ca
     (row,) = [each for each in json.loads(done.out) if each["about"] == "stock of chat-replicas"]
     assert (row["state"], done.code) == (shown, code)
     assert f"{kind}, on-demand: {state} in us-east-1a" in row["detail"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (("--check", "--in-stock"), "cannot be combined with --check"),
+        (("chat.yaml", "--show-spec", "--in-stock"), "cannot be combined with --check"),
+        (("chat.yaml", "--account", "gcp=x"), "add --in-stock"),
+    ],
+)
+def test_options_of_size_that_say_nothing_together(project: Path, sizewell: Sizewell, line, says) -> None:
+    (project / "chat.yaml").write_text(CHAT)
+    done = sizewell("size", *line)
+    assert (done.code, says in done.err) == (64, True)
+
+
+def test_several_specs_without_a_stack_are_asked_about_one_by_one(project: Path, sizewell: Sizewell, says) -> None:
+    asked = says()
+    names = [project / f"{name}.yaml" for name in ("one", "two")]
+    for path in names:
+        path.write_text(CHAT.replace("name: chat", f"name: {path.stem}"))
+    done = sizewell("size", *map(str, names), "--in-stock", "--json", *ON)
+    assert [answer["in_stock"]["asked_at"] for answer in json.loads(done.out)] == [AT, AT]
+    assert [needs.machines[0].pool for needs in asked] == ["one-replicas", "two-replicas"]

@@ -72,7 +72,7 @@ def test_ec2_scores_each_zone_of_a_fleet(answered):  # noqa: F811
     rows = aws_rows()
     assert shown(rows) == [("us-east-1a", "unlikely"), ("us-east-1b", "likely")]
     assert best(rows).detail == "score 9 of 10 for g6.12xlarge, g5.12xlarge, g6e.12xlarge"
-    assert {row.source for row in rows} == {"ec2:GetSpotPlacementScores"}
+    assert {row.sources for row in rows} == {("ec2:GetSpotPlacementScores",)}
     assert all(row.asked_at.endswith("Z") and row.machines == 2 for row in rows)
     assert asked.count(("ec2", "GetSpotPlacementScores")) == 1
 
@@ -276,7 +276,15 @@ ADVICE = f"POST {COMPUTE}/regions/{REGION}/advice/capacity"
 CALENDAR = f"POST {COMPUTE}/regions/{REGION}/advice/calendarMode"
 L4 = {"region": REGION, "zones": (), "instance_type": "g2-standard-4", "vcpus": 4, "accelerators": 1}
 L4 |= {"quota": "PREEMPTIBLE_NVIDIA_L4_GPUS", "market": "spot", "count": 1}
-TPU = {**L4, "instance_type": "ct5lp-hightpu-4t", "accelerators": 4, "use": "training", "now": 2, "quota": ""}
+TPU = {
+    **L4,
+    "instance_type": "ct5lp-hightpu-4t",
+    "accelerator": "tpu-v5e",
+    "accelerators": 4,
+    "use": "training",
+    "now": 2,
+    "quota": "",
+}
 SCORES = {"us-central1-a": 0.3, "us-central1-b": 0.9, "us-central1-c": 0.45}
 
 
@@ -416,6 +424,23 @@ def test_no_score_of_google_is_unknown(google, reply, says, failed):
     assert {row.state for row in rows} == {"unknown"}
     assert says in rows[0].detail
     assert {row.failed for row in rows} == {failed}
+
+
+@pytest.mark.parametrize(
+    ("key", "market", "body"),
+    [
+        (ADVICE, "spot", {"recommendations": ["x"]}),
+        (ADVICE, "spot", {"recommendations": [{"scores": {"obtainability": "high"}}]}),
+        (ADVICE, "spot", {"recommendations": {"scores": {}}}),
+        (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": ["x"]}]}),
+        (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": {"pool": {"location": 7}}}]}),
+        (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": {"other": {}}}]}),
+        (f"GET {COMPUTE}/aggregated/machineTypes", "spot", {"items": ["x"]}),
+    ],
+)
+def test_an_answer_of_google_of_another_form_is_no_stock(google, key, market, body):
+    google.answers[key] = [Reply(body)]
+    assert {row.state for row in gcp_rows(machines(**{**L4, "market": market}))} == {"unknown"}
 
 
 def test_a_zone_that_google_does_not_sell_in_and_a_region(google):
@@ -580,6 +605,21 @@ def test_no_score_of_azure_is_unknown(azure, reply, says, failed):
     assert {row.state for row in rows} == {"unknown"}
     assert says in rows[0].detail
     assert {row.failed for row in rows} == {failed}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"placementScores": "High"},
+        {"placementScores": [["High"]]},
+        {"placementScores": [{"sku": [SIZE], "region": AZURE_REGION}]},
+        {"placementScores": [{"sku": SIZE, "region": AZURE_REGION, "availabilityZone": "1", "score": ["High"]}]},
+        {"placementScores": None},
+    ],
+)
+def test_an_answer_of_another_form_is_no_stock(azure, body):
+    azure.answers[PLACED] = [Reply(body)]
+    assert {row.state for row in azure_rows()} == {"unknown"}
 
 
 def test_a_quota_of_spot_cores_that_azure_names(azure):

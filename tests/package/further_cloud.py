@@ -17,6 +17,7 @@ TABLES = {  # file -> table, what is imported for it, its entry
     "cli/scaffold.py": ("LOGINS", "", 'Login("", "", lambda answers: {})'),
     "clouds/clients.py": ("CLIENTS", "from sizewell.clouds.nimbus import Nimbus", "Nimbus"),
     "clouds/preflight/run.py": ("CHECKS", "from sizewell.clouds.preflight import nimbus", "nimbus"),
+    "clouds/stock/asking.py": ("STOCKS", "from sizewell.clouds.stock import nimbus", "nimbus"),
     "clouds/preflight/versions.py": ("LISTINGS", "", "Listing(lambda client, account, region: [])"),
     "clouds/prices/price_lists.py": ("PRICE_LISTS", "from sizewell.clouds.prices import nimbus", "nimbus.PRICES"),
     "resources/facts.py": ("TYPES", "from sizewell.resources.readers import nimbus", "nimbus.TYPES"),

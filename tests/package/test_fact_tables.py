@@ -20,6 +20,7 @@ from sizewell.cli.reference import Variable
 from sizewell.clouds.preflight.rights import LinkedRole, Right, Service
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import KeptByHand
+from sizewell.clouds.stock.gcp import TpuFamily
 from sizewell.components.azure.scale_sets import WindowsZone
 from sizewell.components.names import NameLimit
 from sizewell.launch.gpudirect import TcpxVariable
@@ -69,6 +70,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "clouds/preflight/data/linked_roles.csv": (LinkedRole, ("type",)),
     "clouds/preflight/data/rights.csv": (Right, ("type",)),
     "clouds/preflight/data/services.csv": (Service, ("cloud", "module")),
+    "clouds/stock/data/tpu_families.csv": (TpuFamily, ("accelerator",)),
     "clouds/prices/data/kept_by_hand.csv": (KeptByHand, ("cloud", "fee")),
     "clouds/prices/data/meters_aws.csv": (Meter, ("key", "family", "name")),
     "clouds/prices/data/meters_azure.csv": (Meter, ("key", "product", "sku", "name")),

@@ -184,7 +184,7 @@ def _stock(decision: Decision, config: dict[str, Any]) -> Iterator[Answered]:
     rows = [row for row in stock.asked(decision, load(), config, accounts={}) if not row.fallback]
     for pool in dict.fromkeys(row.pool for row in rows):
         row = best([each for each in rows if each.pool == pool])
-        if row.state == "unavailable" and row.source in ("quotas", STOCKS[row.cloud].SOLD):
+        if row.state == "unavailable" and row.sources in (("quotas",), (STOCKS[row.cloud].SOLD,)):
             continue
         where = f" in {row.zone or row.region}"
         detail = f"{row.machines} x {row.instance_type}, {row.market}: {row.state}{where}: {row.detail}"

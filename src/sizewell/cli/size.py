@@ -89,6 +89,12 @@ def command(args: Arguments) -> int:
         raise UsageError(
             "--html cannot be combined with --json, --check, --show-spec or --observed\n  fix: leave the others out"
         )
+    if args.in_stock and (args.check or args.show_spec or args.observed):
+        raise UsageError("--in-stock cannot be combined with --check, --show-spec or --observed\n  fix: leave it out")
+    if args.account and not args.in_stock:
+        raise UsageError(
+            "--account: names whose stock is asked, and none is asked\n  fix: add --in-stock, or leave it out"
+        )
     if args.check:
         return _check(args)
     paths = list(args.spec)

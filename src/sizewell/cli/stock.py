@@ -121,7 +121,7 @@ def asked(
         needs = with_fallbacks(needs, decision, catalog)
         kept = Kept(old=not fresh)
         with output.progress(f"asking {cloud}") as tell:
-            rows += stock(needs, kept=kept, begun=lambda name, c=cloud: tell(f"asking {c}: {name}"))  # type: ignore[misc]
+            rows += stock(needs, kept=kept, begun=lambda name, c=cloud: tell(f"asking {c}: {name[:60]}"))  # type: ignore[misc]
     return rows
 
 
@@ -200,7 +200,9 @@ def _zones(decision: Decision, rows: Sequence[Row], stated: Mapping[str, set[str
 def said(known: InStock, decision: Decision) -> str:
     """In one line what a decision has from its clouds."""
     over = [f"passes over {e.market} {e.instance_type} in {e.region} ({e.why})" for e in known.passed_over]
-    zones = [f"{', '.join(e.zones)} for {e.instance_type}" for e in known.zones]
+    pools = [p for w in decision.workloads for p in w.pools]
+    here = [e for e in known.zones if any(e.is_at(p.cloud, p.region, p.instance_type, p.market) for p in pools)]
+    zones = [f"{', '.join(e.zones)} for {e.instance_type}" for e in here]
     what = "; ".join([*over, *(f"takes {each}" for each in zones)]) or "the choice is as it would be without"
     return f"{decision.stack or 'this'}, as the clouds said at {known.asked_at}: {what}"
 
@@ -260,12 +262,16 @@ def _print(rows: Sequence[Row], decision: Decision, *, as_json: bool) -> None:
         own = list(group)
         number = f"{own[0].machines} x {kind}, {market}, {own[0].cloud} {region}"
         console.print(f"{'otherwise' if fallback else pool}: {number}")
-        table = output.table("zone", "now", "what is said", "by", "age")
+        table = output.table("zones", "now", "what is said", "age")
+        alike: dict[tuple[str, str, str], list[str]] = {}
         for row in own:
             age = _age_s(row)
             when = "" if age is None else f"{age} s" if age < 120 else f"{age // 60} min"
-            table.add_row(row.zone or "region", Text(row.state, style=WORDS[row.state]), row.detail, row.source, when)
+            alike.setdefault((row.state, row.detail, when), []).append(row.zone or "region")
+        for (state, detail, when), zones in alike.items():
+            table.add_row(", ".join(zones), Text(state, style=WORDS[state]), detail, when)
         console.print(table)
-        console.print()
+        sources = dict.fromkeys(source for row in own for source in row.sources)
+        console.print(f"  by {', '.join(sources)}\n" if sources else "", soft_wrap=True)
     for fix in dict.fromkeys(row.fix for row in rows if row.fix):
         console.print(f"  fix: {fix}", soft_wrap=True)

@@ -138,12 +138,12 @@ def _machines(name: str, kind: str, pool: Pool, catalog: Catalog, zones: tuple[s
         now=pool.nodes_max if use == "training" else max(pool.nodes_initial, 1),
         block_hours=block.duration_hours if block and not block.id else 0,
         block_start=(block.start or "") if block else "",
-        kinds=_kinds(pool),
+        kinds=() if shape.fabric == "efa" and use == "training" and pool.nodes_max > 1 else _kinds(pool),
     )
 
 
 def _kinds(pool: Pool) -> tuple[str, ...]:
-    """The types among which a fleet of spot machines looks for capacity."""
+    """The types among which a group of spot machines looks for capacity, if it need not be of one fabric."""
     same = (each for each in pool.fallbacks if (each.region, each.market) == (pool.region, "spot"))
     if pool.market != "spot":
         return ()
@@ -155,7 +155,9 @@ def with_fallbacks(needs: Needs, decision: Decision, catalog: Catalog) -> Needs:
     others = [
         replace(
             own, region=each.region, zones=each.zones, instance_type=each.instance_type, market=each.market,
-            vcpus=catalog.shape(needs.cloud, each.instance_type).vcpus, quota="", kinds=(), fallback=True,
+            accelerator=catalog.shape(needs.cloud, each.instance_type).accelerator,
+            accelerators=catalog.shape(needs.cloud, each.instance_type).accelerators,
+            vcpus=None, quota="", kinds=(), fallback=True,
         )
         for workload in decision.workloads
         for pool in workload.pools

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,13 +88,21 @@ def _service(machines: Machines, needs: Needs) -> Row:
     return of(machines, needs.cloud, "", "unknown", detail, fix=fix)
 
 
+def _documented(question: Question) -> Any:
+    """The answer to a question; CloudError where its form is not the one that the API documents."""
+    try:
+        return question.ask()
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        detail = f"the answer is not in the form that {question.source} documents ({type(error).__name__}: {error})"
+        raise CloudError(question.source, "unanswered", detail) from error
+
+
 def _answers(
     questions: Mapping[str, Question], whose: str, kept: Kept | None, begun: Callable[[str], None] | None
 ) -> dict[str, Got]:
     old = {name: row for name in questions if kept is not None and (row := kept.get(f"{whose} {name}"))}
-    fresh = together(
-        {name: question.ask for name, question in questions.items() if name not in old}, begun=begun, at_once=AT_ONCE
-    )
+    asks = {name: partial(_documented, question) for name, question in questions.items() if name not in old}
+    fresh = together(asks, begun=begun, at_once=AT_ONCE)
     now = time.time() if kept is None else kept.clock()
     answers: dict[str, Got] = {}
     for name, question in questions.items():

@@ -102,7 +102,7 @@ def _scores(machines: Machines, aws: Aws) -> dict[str, int]:
     scores = {}
     for row in aws.pages("ec2", machines.region, "get_spot_placement_scores", "SpotPlacementScores", **asked):
         only([machines.region], row.get("Region", machines.region), "ec2")
-        scores[row["AvailabilityZoneId"]] = row["Score"]
+        scores[row["AvailabilityZoneId"]] = int(row["Score"])
     return scores
 
 

@@ -100,6 +100,8 @@ def _batches(needs: Needs, region: str, got: Answers) -> list[Batch]:
 def _sizes(azure: Azure, at: str, region: str, kinds: list[str]) -> dict[str, Any]:
     kept = ("name", "family", "locationInfo", "restrictions", "capabilities")
     rows = preflight.sizes_of(azure, at, region)
+    for kind in rows.keys() & set(kinds):
+        preflight.open_zones(rows[kind])  # whether it is in the documented form
     return {kind: {key: rows[kind].get(key) for key in kept} for kind in kinds if kind in rows}
 
 
@@ -113,7 +115,10 @@ def _scores(azure: Azure, at: str, region: str, batch: Batch) -> dict[str, dict[
     for row in answer.get("placementScores") or ():
         only([region], str(row.get("region", "")).replace(" ", "").lower(), "azure")
         only(kinds, row.get("sku"), "azure")
-        scores[row["sku"]][str(row.get("availabilityZone") or "")] = (row.get("score"), row.get("isQuotaAvailable"))
+        scores[row["sku"]][str(row.get("availabilityZone") or "")] = (
+            str(row.get("score")),
+            row.get("isQuotaAvailable"),
+        )
     return scores
 
 
@@ -156,12 +161,12 @@ def _row(machines: Machines, zone: str, needs: Needs, got: Answers) -> Row:
     said = got[_scores_name(machines.region, batch)]
     if said.error is not None:
         return silent(machines, "azure", zone, said)
-    score, quota = said.data[kind].get(zone, (None, None))
+    score, quota = said.data[kind].get(zone, ("", None))
     if quota is False:
         fix = f"raise lowPriorityCores in the portal: Quotas, Compute, {machines.region}"
         return of(machines, "azure", zone, "unavailable", "beyond the quota of spot cores", said, fix=fix)
     if score not in STATES:
-        return of(machines, "azure", zone, "unknown", WORDS.get(str(score), "Azure gives no score here"), said)
+        return of(machines, "azure", zone, "unknown", WORDS.get(score, "Azure gives no score here"), said)
     return of(machines, "azure", zone, STATES[score], f"placement score {score}", said)
 
 

@@ -8,11 +8,13 @@ Google publishes nothing (cloud.google.com/compute/docs/instances/view-vm-availa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight import gcp as preflight
 from sizewell.clouds.preflight.needs import Machines, Needs
@@ -32,20 +34,26 @@ SOURCES: Final = {
 }
 # Google's own bands: high from 0.7, medium from 0.4.
 LIKELY, UNCERTAIN = 0.7, 0.4
-# The calendar's names of TPUs, by which they are reserved in chips (enum vmFamily of compute v1); each ends with the
-# family that a machine type's name begins with.
-TPU_FAMILIES: Final = (
-    *("VM_FAMILY_CLOUD_TPU_DEVICE_CT3", "VM_FAMILY_CLOUD_TPU_LITE_DEVICE_CT5L"),
-    *("VM_FAMILY_CLOUD_TPU_LITE_POD_SLICE_CT5LP", "VM_FAMILY_CLOUD_TPU_LITE_POD_SLICE_CT6E"),
-    *("VM_FAMILY_CLOUD_TPU_POD_SLICE_CT3P", "VM_FAMILY_CLOUD_TPU_POD_SLICE_CT4P"),
-    *("VM_FAMILY_CLOUD_TPU_POD_SLICE_CT5P", "VM_FAMILY_CLOUD_TPU_POD_SLICE_TPU7X"),
-)
 RESERVED_S: Final = 86_400  # the shortest that the calendar reserves
 _SPEC: Final = "pool"
 _STATUS: Final = {
     "NO_CAPACITY": "its calendar has no day left",
     "NOT_SUPPORTED": "its calendar does not have them",
     "": "its calendar says nothing of this zone",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TpuFamily:
+    """A row of tpu_families.csv: how the calendar calls machines with a TPU, which it reserves in chips."""
+
+    accelerator: str  # the catalog's key
+    family: str
+    source: str
+
+
+TPU_FAMILIES: Final[Mapping[str, TpuFamily]] = {
+    row.accelerator: row for row in csvtables.read(TpuFamily, Path(__file__).parent / "data/tpu_families.csv")
 }
 
 
@@ -67,7 +75,7 @@ def questions(needs: Needs, google: Google, project: str) -> dict[str, Question]
 def further(needs: Needs, google: Google, project: str, got: Answers) -> dict[str, Question]:
     asked: dict[str, Question] = {}
     for machines in needs.machines:
-        scored = machines.market == "spot" and _tpu(machines) is None
+        scored = machines.market == "spot" and TPU_FAMILIES.get(machines.accelerator) is None
         source, ask = (RESERVATIONS, _reservation) if machines.reservation else (ADVICE, _advice)
         for zone in _zones_of(machines, got) if scored or machines.reservation else ():
             asked[_about(machines, zone)] = Question(
@@ -81,11 +89,6 @@ def _zones_of(machines: Machines, got: Answers) -> list[str]:
     sold = got[f"zones of {machines.instance_type}"]
     local = [zone for zone in sold.data or () if zone.rpartition("-")[0] == machines.region]
     return [zone for zone in machines.zones if zone in local or sold.error is not None] if machines.zones else local
-
-
-def _tpu(machines: Machines) -> str | None:
-    family = machines.instance_type.partition("-")[0].upper()
-    return next((name for name in TPU_FAMILIES if name.endswith(f"_{family}")), None)
 
 
 def _workload(machines: Machines) -> str:
@@ -112,7 +115,7 @@ def _advice(google: Google, project: str, machines: Machines, zone: str) -> dict
             "size": machines.now,
         },
     )
-    advised = (answer.get("recommendations") or [{}])[0]
+    advised: dict[str, Any] = dict((answer.get("recommendations") or [{}])[0])
     for shard in advised.get("shards") or ():
         only([kind], str(shard.get("machineType", kind)).rpartition("/")[2], "compute")
         only([zone], str(shard.get("zone", zone)).rpartition("/")[2], "compute")
@@ -124,8 +127,8 @@ def _calendar(google: Google, project: str, machines: Machines) -> dict[str, tup
     target: dict[str, Any] = {
         "specificSkuResources": {"machineType": machines.instance_type, "instanceCount": str(machines.now)}
     }
-    if family := _tpu(machines):
-        chips = {"vmFamily": family, "acceleratorCount": str(machines.now * machines.accelerators)}
+    if tpu := TPU_FAMILIES.get(machines.accelerator):
+        chips = {"vmFamily": tpu.family, "acceleratorCount": str(machines.now * machines.accelerators)}
         target = {"aggregateResources": {**chips, "workloadType": _workload(machines)}}
     span = {"minDuration": f"{RESERVED_S}s", "maxDuration": f"{RESERVED_S}s"}
     answer = google.reader("compute").query(
@@ -139,7 +142,7 @@ def _calendar(google: Google, project: str, machines: Machines) -> dict[str, tup
             for place, other in (row.get("otherLocations") or {}).items():
                 zones.setdefault(place.removeprefix("zones/"), (str(other.get("status")), ""))
             if row.get("location"):
-                zones[row["location"].removeprefix("zones/")] = ("RECOMMENDED", str(row.get("startTime", "")))
+                zones[str(row["location"]).removeprefix("zones/")] = ("RECOMMENDED", str(row.get("startTime", "")))
     return zones
 
 

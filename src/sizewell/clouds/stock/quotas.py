@@ -44,7 +44,7 @@ def beyond(rows: Sequence[Row], machines: Machines, needs: Needs, got: Answers) 
     short = [] if machines.fallback or said is None else said.data or []
     for detail, fix, pools in short:
         if machines.pool in pools and said is not None:
-            told = {"detail": f"beyond a quota: {detail}", "fix": fix, "source": "quotas", "asked_at": said.at}
+            told = {"detail": f"beyond a quota: {detail}", "fix": fix, "sources": ("quotas",), "asked_at": said.at}
             return [
                 row if row.state == "unavailable" else replace(row, state="unavailable", failed=False, **told)
                 for row in rows

@@ -32,7 +32,7 @@ class Row:
     fallback: bool  # where the pool would go if it had no capacity
     state: State
     detail: str
-    source: str  # the calls that say so; "": nothing was asked
+    sources: tuple[str, ...]  # the calls that say so; (): nothing was asked
     asked_at: str  # ISO time in UTC of the oldest of their answers; "": nothing was answered
     fix: str = ""
     reservable_from: str = ""  # ISO time from which the cloud offers to reserve it
@@ -98,7 +98,7 @@ def of(machines: Machines, cloud: str, zone: str, state: State, detail: str, *sa
         fallback=machines.fallback,
         state=state,
         detail=detail,
-        source=", ".join(dict.fromkeys(got.question.source for got in said_by)),
+        sources=tuple(dict.fromkeys(got.question.source for got in said_by if got.question.source)),
         asked_at=min((got.at for got in said_by if got.at), default=""),
         fix=fix,
     )
