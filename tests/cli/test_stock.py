@@ -232,6 +232,7 @@ def test_where_nothing_but_the_unlikely_is_left_that_is_taken(project: Path, siz
     done = sizewell("size", "--stack", "dev-aws", "--in-stock", *ON)
     assert done.code in (0, 3), done.err + done.out
     assert decided(project).workloads[0].pools[0].instance_type == "g6e.xlarge"
+    assert "chat-replicas: g6e.xlarge is unlikely: it is unlikely" in done.err
     (project / "stacks/decisions/dev-aws.json").unlink()
     says({"g6e.xlarge": {"us-east-1a": "unavailable"}})
     done = sizewell("size", "--stack", "dev-aws", "--in-stock", *ON)
@@ -282,3 +283,26 @@ def test_several_specs_without_a_stack_are_asked_about_one_by_one(project: Path,
     done = sizewell("size", *map(str, names), "--in-stock", "--json", *ON)
     assert [answer["in_stock"]["asked_at"] for answer in json.loads(done.out)] == [AT, AT]
     assert [needs.machines[0].pool for needs in asked] == ["one-replicas", "two-replicas"]
+
+
+def test_it_stops_to_look_for_something_else_and_says_what_it_took(
+    project: Path, sizewell: Sizewell, says, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sizewell.cli.stock.ROUNDS", 1)
+    (project / "chat.yaml").write_text(CHAT)
+    first = json.loads(sizewell("size", "chat.yaml", "--json", *ON).out)["workloads"][0]["pools"][0]["instance_type"]
+    everything = {shape: {"us-east-1b": "unavailable"} for shape in every_type()}
+    says(everything)
+    done = sizewell("size", "chat.yaml", "--in-stock", "--json", *ON)
+    decision = json.loads(done.out)
+    (over,) = decision["in_stock"]["passed_over"]
+    pool = decision["workloads"][0]["pools"][0]
+    assert (over["instance_type"], pool["instance_type"] != first) == (first, True)
+    assert "zones" not in decision["in_stock"] or decision["in_stock"]["zones"] == []
+    assert f"{pool['instance_type']} is unavailable" in done.err
+
+
+def every_type() -> set[str]:
+    from sizewell.sizing.catalog import load
+
+    return {shape.instance_type for shape in load().shapes}

@@ -56,7 +56,7 @@ def answer(call: Caller, exits: Mapping[int, str], name: str, arguments: Mapping
 
 def _tool(name: str) -> Tool:
     if name not in BY_NAME:
-        near = get_close_matches(name, BY_NAME, 1, 0.5)
+        near = get_close_matches(name, BY_NAME, 1, 0.55)  # "destroy" means no stock
         fix = f"did you mean {near[0]}?" if near else "none of them changes anything; what does runs in a terminal"
         raise UsageError(f"is not a tool; choose from {', '.join(BY_NAME)}\n  fix: {fix}")
     return BY_NAME[name]

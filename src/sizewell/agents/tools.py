@@ -281,7 +281,7 @@ TOOLS: Final = (
         what="Can the machines of a spec or stack be had now, by zone, and who says so? Asks the cloud, with a login.",
         after={
             0: ("of an unlikely or unavailable pool: a person runs `sizewell size --stack STACK --in-stock`",),
-            5: ("change resources, spot_policy or infra of the spec, then stock again", "do what `fix` says"),
+            5: ("change the resources or infra of the spec, then stock again", "do what `fix` says"),
             69: ("unknown is not available: a person logs in, as `fix` says; then stock again",),
         },
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -129,6 +129,7 @@ def command(args: Arguments) -> int:
         return rightsize.run(specs, args.observed, catalog, on=on, as_json=args.json)
     if args.in_stock:
         answers = _in_stock(specs, catalog, args, on=on, environment=stated)
+        catalog = replace(catalog, in_stock=next((each.in_stock for each in answers if is_decision(each)), None))
     else:
         catalog = as_decided(catalog, target) if args.in_stock is None else catalog
         answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
@@ -179,7 +180,10 @@ def _in_stock(
             return size_all(group, known, stack=args.stack or "", on=on, environment=environment)[0]
 
         ask = partial(stock.asked, catalog=catalog, config=config, accounts=accounts, zones=zones)
-        answers.append(stock.in_stock(group, catalog, decided, ask)[0])
+        answer, rows = stock.in_stock(group, catalog, decided, ask)
+        answers.append(answer)
+        for doubt in stock.doubts(rows) if is_decision(answer) else ():
+            output.note(doubt)
     return answers
 
 

@@ -140,7 +140,7 @@ def in_stock(
     known = InStock(asked_at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
     rows: list[Row] = []
     unlikely: set[PassedOver] = set()
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS + 1):
         answer = decide(replace(catalog, in_stock=known))
         if not is_decision(answer):
             if not unlikely:
@@ -148,7 +148,7 @@ def in_stock(
             left = tuple(each for each in known.passed_over if each not in unlikely)
             known, unlikely = known.model_copy(update={"passed_over": left}), set()
             answer = decide(replace(catalog, in_stock=known))
-            rows = ask(answer) if is_decision(answer) else rows
+            rows = [row for row in ask(answer) if not row.fallback] if is_decision(answer) else rows
             break
         rows = [row for row in ask(answer) if not row.fallback]
         if rows and all(row.failed for row in rows):
@@ -161,7 +161,7 @@ def in_stock(
                 why = f"{row.state}{f' in {row.zone}' if row.zone else ''}: {row.detail}"
                 place = {"cloud": row.cloud, "region": row.region, "instance_type": row.instance_type}
                 out[PassedOver(**place, market=row.market, why=why)] = row
-        if not out:
+        if not out or number == ROUNDS:
             break
         unlikely |= {each for each, row in out.items() if row.state == "unlikely"}
         known = known.model_copy(update={"passed_over": (*known.passed_over, *out)})
@@ -182,7 +182,8 @@ def _zones(decision: Decision, rows: Sequence[Row], stated: Mapping[str, set[str
     for workload in decision.workloads:
         for pool in workload.pools:
             name = f"{workload.spec.name}-{pool.role}"
-            own = [r for r in rows if r.pool == name and not r.fallback and r.zone and r.region == pool.region]
+            kind = (pool.region, pool.instance_type, pool.market)
+            own = [r for r in rows if r.pool == name and r.zone and (r.region, r.instance_type, r.market) == kind]
             usable = [row for row in own if row.state not in ("unlikely", "unavailable")]
             usual = CLOUDS[pool.cloud].regions.zone_usual(pool.region) if pool.cloud in CLOUDS else ""
             silent = all(row.state == "unknown" for row in usable) and usual in {row.zone for row in usable}
@@ -195,6 +196,15 @@ def _zones(decision: Decision, rows: Sequence[Row], stated: Mapping[str, set[str
             place = {"cloud": pool.cloud, "region": pool.region, "instance_type": pool.instance_type}
             taken.setdefault((*place.values(), pool.market), Zoned(**place, market=pool.market, zones=zones))
     return tuple(taken.values())
+
+
+def doubts(rows: Sequence[Row]) -> list[str]:
+    """What was chosen although it is not known to be there, one line for each pool."""
+    from sizewell.clouds.stock.rows import best
+
+    rows_best = [best([row for row in rows if row.pool == pool]) for pool in dict.fromkeys(row.pool for row in rows)]
+    doubtful = [row for row in rows_best if row.state in ("unknown", "unlikely", "unavailable")]
+    return [f"{row.pool}: {row.instance_type} is {row.state}: {row.detail}" for row in doubtful]
 
 
 def said(known: InStock, decision: Decision) -> str:
