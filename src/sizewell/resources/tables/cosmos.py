@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.graph import normal_region
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import canonical, flag, get, items, number, text
+from sizewell.resources.values import canonical, cloud_of, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval
@@ -93,7 +93,7 @@ def _places(account: RecordedResource) -> tuple[_Place, ...] | Unknown:
         name, zones = text(get(each, "locationName")), flag(get(each, "isZoneRedundant"))
         if isinstance(name, Unknown) or isinstance(zones, Unknown):
             return UNKNOWN
-        places.append(_Place(normal_region("azure", name), zones is True))
+        places.append(_Place(normal_region(cloud_of(ACCOUNT), name), zones is True))
     return tuple(places)
 
 
