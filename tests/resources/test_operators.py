@@ -11,7 +11,7 @@ from sizewell.policy.config import parse_config
 from sizewell.policy.engine import evaluate
 from sizewell.resources.facts import facts
 from sizewell.resources.not_shown import hidden_of
-from sizewell.resources.operators import stated
+from sizewell.resources.readers.operators import stated
 from sizewell.resources.recorded import Plan, RecordedResource
 
 ON = date(2026, 11, 28)

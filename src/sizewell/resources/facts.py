@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell import csvtables
-from sizewell.resources import operators
 from sizewell.resources.controlled import CLOUD_CONTROL, ENDPOINT_CONFIGURATION, HYPERPOD
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.kinds import kind_of
 from sizewell.resources.not_shown import hidden_of
-from sizewell.resources.readers import aws, azure, gcp, network, pods, pools, stores
+from sizewell.resources.readers import aws, azure, gcp, network, operators, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
 from sizewell.resources.readers.services import read

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sizewell.resources import operators
 from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.kinds import started_by
-from sizewell.resources.readers import pods
+from sizewell.resources.readers import operators, pods
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.stackfacts import Stated
 
