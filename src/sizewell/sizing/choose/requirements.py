@@ -37,6 +37,7 @@ from sizewell.sizing.records.jobs import Method, Pace, ServingJob, Speculation, 
 from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
+from sizewell.sizing.workload.checks import USUAL_LENGTH
 from sizewell.sizing.workload.daily import Week, week
 from sizewell.sizing.workload.drafts import BARS, bars
 from sizewell.sizing.workload.precision import (
@@ -513,9 +514,12 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
     model = spec.model
     assert run is not None and model is not None  # noqa: S101, PT018 - `workload.read` has refused the spec otherwise
     language = architecture.kind in ("decoder", "encoder")
-    sequence = (run.sequence_length or architecture.max_sequence_length or 2048) if language else 0
+    # Not the model's whole context: trainers cut or pack samples to a length of their own, which is seldom longer.
+    sequence = (
+        (run.sequence_length or min(architecture.max_sequence_length or USUAL_LENGTH, USUAL_LENGTH)) if language else 0
+    )
     if language and run.sequence_length is None:
-        notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated)")
+        notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated; memory depends on it)")
     per_sample = sequence if language else 1
     if run.global_batch is not None:
         batch = whole_samples(run.global_batch / per_sample)
