@@ -88,3 +88,44 @@ def test_the_advice_to_buy_a_block_can_be_read(facts):
     text = BUY_A_BLOCK.format("21d").removeprefix("buy a block of it: ")
     given = f"name: a\nkind: training\nmodel: gpt2\ntraining: {{tokens: 1B, sequence_length: 1024}}\n{text}\n"
     assert parse_spec(given, catalog=facts).capacity.block.purchase == "confirmed"
+
+
+SHORT = {
+    "kind": "training",
+    "model": "meta-llama/Llama-3.2-3B",
+    "training": {"tokens": "60B", "sequence_length": 4096},
+    "resources": {"instance_type": "p5.48xlarge", "nodes": 2},
+    "infra": ["aws/us-east-1"],
+}
+
+
+def said_of(facts, **capacity):
+    workload = decide([spec(**SHORT, capacity=block(max_price="60000 USD", **capacity))], facts, stack="", on=ON)
+    assert isinstance(workload, Decision)
+    said = [note for note in workload.workloads[0].assumptions if note.startswith("capacity.block.duration is")]
+    return workload.workloads[0], said
+
+
+@pytest.mark.parametrize("purchase", ["confirmed", "unconfirmed"])
+def test_a_block_much_longer_than_its_run_is_told_the_days_that_do(facts, purchase):
+    long, [said] = said_of(facts, duration="21d", purchase=purchase)
+    days, usd = re.search(r"21 days: .*, duration: (\d+)d would do, for ([\d,]+) USD less", said).groups()
+    short, none = said_of(facts, duration=f"{days}d", purchase=purchase)
+    assert not none
+    assert short.pools[0].market == long.pools[0].market
+    if purchase == "confirmed":
+        paid = [float(w.cost.per_run_usd) for w in (long, short)]
+        assert paid[0] - paid[1] == pytest.approx(float(usd.replace(",", "")), rel=0.01)
+
+
+def test_a_block_that_is_bought_is_not_told_to_be_shorter(facts):
+    _, said = said_of(facts, duration="21d", id="cr-0123456789abcdef0", start="2026-12-01T11:30Z")
+    assert not said
+
+
+def test_a_confirmed_block_is_the_reason_against_other_markets(facts):
+    workload, _ = said_of(facts, duration="7d")
+    reasons = {each.market: each.why_not for each in workload.alternatives if each.instance_type == "p5.48xlarge"}
+    assert reasons
+    for market in {"spot", "on-demand"} & set(reasons):
+        assert reasons[market].startswith("capacity.block is confirmed")

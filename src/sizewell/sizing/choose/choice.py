@@ -408,17 +408,28 @@ def _way_reason(option: Option, need: Requirements) -> str:
     return ""
 
 
+def _asked_market(need: Requirements) -> str:
+    """What of `capacity` rules other markets out; "" where `spot_policy` alone does."""
+    if need.markets == (blocks.MARKET,):
+        return "capacity.block is confirmed"
+    if need.markets == ("flex-start",):
+        return "capacity.flex_start is asked for"
+    if need.reserved:
+        return "capacity.reservation is on demand"
+    return "capacity requires a commitment" if set(need.markets) & set(COMMITTED) else ""
+
+
 def _market_reason(market: str, need: Requirements) -> str:
     if market == "spot":
         return (
-            "spot_policy is on-demand"
+            _asked_market(need) or "spot_policy is on-demand"
             if need.interruptible
             else "an interruption drops requests"
             if need.kind == "inference"
             else "an interruption loses work"
         )
     return {
-        "on-demand": "capacity requires a commitment" if set(need.markets) & set(COMMITTED) else "spot_policy is spot",
+        "on-demand": _asked_market(need) or "spot_policy is spot",
         "capacity-block": "bought in advance, needs capacity: {block: {purchase: confirmed}}",
         "flex-start": "starts when capacity is available, needs capacity: {flex_start: true}",
         "reserved-1y": "a commitment for one year",

@@ -62,7 +62,7 @@ from sizewell.sizing.records.decision import (
 )
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
-from sizewell.sizing.units import GIB, durations_apart, short_duration
+from sizewell.sizing.units import GIB, durations_apart, plural, short_duration
 from sizewell.sizing.workload.architecture import read_at_most
 from sizewell.sizing.workload.precision import prepared
 
@@ -116,6 +116,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
             *_batch_launched(spec, chosen, task),
             *_served_launched(chosen, task),
             *_block_unbought(spec, chosen),
+            *_block_too_long(spec, chosen),
             *_on_hosts(chosen),
         ),
     )
@@ -175,6 +176,24 @@ def _block_unbought(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
         return ()
     way = "state capacity: {block: {..., purchase: confirmed}} to choose it"
     return (f"capacity.block is set aside for {chosen.deal.market}: its purchase is {block.purchase}; {way}",)
+
+
+def _block_too_long(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
+    """That the run ends well within the block that is to be bought, the days that do and what they save."""
+    block = spec.capacity.block if spec.capacity else None
+    if block is None or block.id is not None or not block.duration_s or chosen.run_s is None:
+        return ()
+    bought, longest_s = math.ceil(block.duration_s / blocks.DAY_S), performance(chosen).high
+    enough, text = blocks.days(longest_s), blocks.duration_text(longest_s)
+    if not text or enough >= bought:
+        return ()
+    deals = (chosen.deal, *chosen.candidate.deals)
+    sold = [deal for deal in deals if deal.market == blocks.MARKET]
+    deal = next((each for each in sold if each.region == chosen.deal.region), next(iter(sold), None))
+    each_day = 24 * float(deal.usd_per_hour) * chosen.fleet.nodes if deal is not None else 0.0
+    saves = f", for {each_day * (bought - enough):,.0f} USD less" if each_day else ""
+    takes = f"the run takes {short_duration(longest_s)} at the upper edge of its band"
+    return (f"capacity.block.duration is {plural(bought, 'day')}: {takes}, duration: {text} would do{saves}",)
 
 
 def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
