@@ -261,9 +261,9 @@ def test_a_fleet_of_edge_devices_is_no_alternative_to_a_rented_machine(facts):
 
 
 def test_a_step_that_devices_hardly_divide_says_which_would(facts):
-    training = {**PRETRAIN["training"], "sequence_length": 8000, "global_batch": "4M"}
+    training = {**PRETRAIN["training"], "sequence_length": 8192, "global_batch": 508 * 8192}
     workload = decided(facts, **(PRETRAIN | {"training": training}))
-    assert any("training.global_batch: 4096000 (512 samples)" in said for said in workload.assumptions)
+    assert any("training.global_batch: 4194304 (512 samples)" in said for said in workload.assumptions)
     assert not any("would divide among most" in said for said in decided(facts, **PRETRAIN).assumptions)
 
 

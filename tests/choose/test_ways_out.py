@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -206,7 +207,10 @@ def test_fsdp_that_is_named_has_no_stages_whatever_runs_it(facts):
     given = {**FULL, "model": "meta-llama/Llama-3.1-70B", "infra": ["aws"], "resources": {"nodes": 2}}
     given["training"] = {**FULL["training"], "sequence_length": 8192}
     assert size_one(spec(**given, engine="fsdp"), few, stack="", on=ON).best() is None
-    staged = size_one(spec(**given, engine="nemo"), few, stack="", on=ON).best()
+    more = {**given, "resources": {"nodes": 4}}
+    unstaged = size_one(spec(**more, engine="fsdp"), few, stack="", on=ON).best()
+    assert unstaged is None or unstaged.fleet.layout.pipeline == 1
+    staged = size_one(spec(**more, engine="nemo"), few, stack="", on=ON).best()
     assert staged is not None
     assert staged.fleet.layout.pipeline > 1
     vision = {
@@ -227,6 +231,48 @@ def test_neuron_shards_the_optimizer_alone_and_divides_no_sequence(facts):
     assert legal["tp"].max() == 32
 
 
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        ("megatron", "meta-llama/Llama-3.1-8B"),
+        ("nemo", "meta-llama/Llama-2-13b-hf"),
+        ("megatron", "Qwen/Qwen3-30B-A3B"),
+    ],
+)
+def test_megatron_shards_the_optimizer_alone_beside_whole_gradients_in_fp32(facts, engine, model):
+    """6 + 12/d bytes a parameter (Megatron-LM's docs/user-guide/features/dist_optimizer.md); 4 + 12/d with bf16."""
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    given = {"kind": "training", "model": model, "engine": engine, "infra": ["aws"], "resources": {"nodes": 4}}
+    run = {"tokens": "20B", "sequence_length": 4096, "global_batch": 4194304}
+    for form, size in ((None, 4.0), ("bf16", 2.0)):
+        chosen = size_one(
+            spec(**given, training={**run, **({"gradients": form} if form else {})}), few, stack="", on=ON
+        ).best()
+        assert chosen is not None
+        assert chosen.fleet.layout.zero_stage <= 1
+        kept = dict(chosen.fleet.memory.breakdown)
+        assert kept["gradients"] == pytest.approx(size / 2.0 * kept["weights"], rel=0.01)
+        said = [note for note in assumptions(chosen) if note.startswith("Megatron-Core's distributed optimizer")]
+        assert len(said) == 1
+        assert ("--grad-reduce-in-bf16" in said[0]) == (form is None)
+
+
+def test_megatron_that_is_assumed_keeps_whole_gradients_too(facts):
+    job = requirements(spec(**{**FULL, "model": "Qwen/Qwen3-30B-A3B"}), facts).training
+    assert (job.engine, job.gradients) == ("megatron-bridge", "fp32")
+    assert space(job, 32, 8, 8).columns["zero"].max() == 1
+    adapted = {**FULL, "model": "Qwen/Qwen3-30B-A3B", "training": {**FULL["training"], "method": "lora"}}
+    assert not requirements(spec(**adapted), facts).training.gradients
+
+
+def test_a_published_run_with_megatron_fsdp_is_laid_out_with_it(facts):
+    job = TrainingJob(
+        architecture=facts.model("meta-llama/Llama-3.1-8B"), engine="nemo", sequence_length=8192, global_batch=128
+    )
+    assert space(job, 8, 8, 8).columns["zero"].max() == 1
+    assert space(replace(job, fully_sharded=True), 8, 8, 8).columns["zero"].max() == 3
+
+
 def test_a_process_on_trainium_has_a_core_and_its_part_of_the_memory(facts):
     """16 GiB a core on trn1 (AWS Neuron documentation), and the entry script starts a process on each."""
     few = with_shapes(facts, {("aws", "trn1.32xlarge")})
@@ -242,7 +288,8 @@ def test_a_process_on_trainium_has_a_core_and_its_part_of_the_memory(facts):
 
 def test_devices_that_do_not_divide_a_batch_are_told_so_by_what_the_software_has(facts):
     few = with_shapes(facts, {("aws", "p5.48xlarge")})
-    given = {**FULL, "engine": "deepspeed", "infra": ["aws"], "resources": {"nodes": 3}}
+    stated = {**FULL["training"], "global_batch": 64 * 2048}
+    given = {**FULL, "training": stated, "engine": "deepspeed", "infra": ["aws"], "resources": {"nodes": 3}}
     [refused] = size_one(spec(**given), few, stack="", on=ON).rejections
     assert refused.reason.startswith("24 devices do not divide a batch of 64 samples, and deepspeed gives each device")
 
@@ -272,3 +319,74 @@ def test_an_edge_device_that_does_the_work_is_shown_with_its_figures(facts):
     assert "GiB a device" in fits[0]
     assert "requests/s within slo" in fits[0]
     assert "widen resources" not in told.relax
+
+
+ON_EIGHT = {"resources": {"accelerators": ["H100"], "gpus": 8}, "engine": "trl"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "length", "samples"),
+    [("128k", 1024, 128), ("512k", 1024, 512), ("1M", 32_768, 32), ("96k", 1000, 96), (126 * 1024, 1024, 126)],
+)
+def test_a_batch_in_round_words_is_rounded_to_one_that_devices_divide(facts, stated, length, samples):
+    run = {**FULL["training"], "sequence_length": length, "global_batch": stated}
+    need = requirements(spec(**{**FULL, "training": run}), facts)
+    assert need.training.global_batch == samples
+    said = [note for note in need.assumptions if note.startswith(f"{samples} samples per step")]
+    exact = (stated if isinstance(stated, int) else 0) == samples * length or samples == 96
+    assert len(said) == (0 if exact else 1)
+
+
+@pytest.mark.parametrize("method", ["dpo", "full"])
+def test_a_batch_that_the_devices_do_not_divide_is_told_the_next_that_fits(facts, method):
+    run = {"method": method, "samples": "60k", "sequence_length": 1024, "global_batch": 126 * 1024}
+    sizing, told = answer(facts, **ON_EIGHT, training=run)
+    assert sizing.best() is None
+    assert "set training.global_batch: 131072 (128 samples), which 8 devices divide" in told.relax
+    fits = {**run, "global_batch": 131_072}
+    assert size_one(spec(**{**FULL, **ON_EIGHT, "training": fits}), facts, stack="", on=ON).best() is not None
+
+
+def test_an_assumed_batch_refuses_no_count_of_machines(facts):
+    """64 samples are the usual batch; 24 devices divide 72."""
+    run = {"method": "lora", "samples": "20k", "sequence_length": 2048}
+    three = {"engine": "transformers", "training": run, "resources": {"accelerators": ["H100"], "nodes": 3}}
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    chosen = size_one(spec(**{**FULL, **three}), few, stack="", on=ON).best()
+    assert chosen is not None
+    assert (chosen.fleet.nodes, chosen.setting.need.training.global_batch) == (3, 72)
+
+
+HURRY = {
+    "engine": "axolotl",
+    "training": {"method": "full", "tokens": "5B", "sequence_length": 8192},
+    "resources": {"accelerators": ["h100-sxm"], "nodes": "1..64"},
+    "deadline": "2h",
+}
+
+
+def test_an_assumed_batch_grows_before_a_deadline_is_refused_for_it(facts):
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    chosen = size_one(spec(**{**FULL, **HURRY}), few, stack="", on=ON).best()
+    assert chosen is not None
+    job = chosen.setting.need.training
+    assert job.global_batch > 64
+    assert any("with 64, as is usual, nothing fits" in note for note in assumptions(chosen))
+
+
+def test_a_stated_batch_that_bounds_a_deadline_is_named(facts):
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    stated = {**HURRY["training"], "global_batch": 64 * 8192}
+    _, told = answer(few, **{**HURRY, "training": stated})
+    assert told.relax == ("set training.global_batch: 1048576 (128 samples)",)
+    followed = {**stated, "global_batch": 1_048_576}
+    assert size_one(spec(**{**FULL, **HURRY, "training": followed}), few, stack="", on=ON).best() is not None
+
+
+def test_what_holds_a_run_is_advised_only_where_it_ends_in_time(facts):
+    """Adapters, an 8-bit optimizer and offload hold it on one machine, and none ends in half an hour."""
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    run = {"method": "full", "tokens": "5B", "sequence_length": 4096}
+    short = {"model": "Qwen/Qwen3-32B", "training": run, "resources": {"accelerators": ["H100"], "nodes": 1}}
+    _, told = answer(few, **short, deadline="30m")
+    assert not any("training.method" in way or "training.optimizer" in way for way in told.relax)

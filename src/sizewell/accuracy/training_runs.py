@@ -111,6 +111,7 @@ def training_run(case: Case) -> TrainingRun:
         framework="jax" if engine in JAX_ENGINES or accelerator.runtime == "tpu" else "pytorch",
         engine=engine,
         engine_assumed=nobody_says,
+        fully_sharded=known.get("zero", 0.0) > 1.0,
         compiled=_compiled(case, a, engine, accelerator),
         cpu_offload=bool(case.workload.get("cpu_offload")),
         lora_rank=(training_cases.rank_of(case) if engine in LAUNCHES else 16) if method in ("lora", "qlora") else 0,

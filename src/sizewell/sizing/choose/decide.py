@@ -19,8 +19,9 @@ from sizewell.sizing.choose import blocks, serving_ways, wider
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
-from sizewell.sizing.choose.fleet import FAR
+from sizewell.sizing.choose.fleet import FAR, SET_BATCH
 from sizewell.sizing.choose.impossible import impossible, nearness
+from sizewell.sizing.choose.own_batch import grown
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.setting import KEEP, Setting
@@ -173,10 +174,12 @@ def size_one(
 
         return size_for_bursts(spec, setting, apart=apart, clouds=tuple(PROVISIONABLE))
     sizing = size(spec, setting, apart=apart)
+    if sizing.best() is None and setting.need.training is not None:
+        sizing = grown(sizing, lambda larger: size(spec, larger, apart=apart))
     _check_limit(spec, sizing)
     if sizing.best() is None and (sizing.need.names_hardware or _adopts(sizing)):
         # Of machines that the spec names the price is one answer of several: the others do not wait for it.
-        unpriced = size(spec, setting, apart=apart, unpriced=True)
+        unpriced = size(spec, sizing.setting, apart=apart, unpriced=True)
         return unpriced if unpriced.best() is not None else sizing
     return sizing
 
@@ -241,7 +244,9 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
             nearest.append(rejection)
     nearest = _with_ways(sizing, nearest)
     beyond = impossible(sizing)
-    helped = [r for r in nearest if r.cause is not Cause.LAYOUT or math.isfinite(r.shortfall)] or nearest
+    helped = [
+        r for r in nearest if r.cause is not Cause.LAYOUT or math.isfinite(r.shortfall) or r.relax.startswith(SET_BATCH)
+    ] or nearest
     ways = {r.cause: r.relax for r in reversed(helped) if r.relax}  # of each cause the nearest's
     # A bound of the hardware is not lifted by what else a smaller machine lacks.
     memory = sizing.need.training is None  # a run that is impossible needs time, whatever a smaller machine lacks

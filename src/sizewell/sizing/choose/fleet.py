@@ -12,6 +12,7 @@ from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, Servin
 from sizewell.sizing.units import Range
 
 LATER = "allow a later deadline or more nodes"  # `more_room` says which, and how many
+SET_BATCH: Final = "set training.global_batch:"  # advice that names one
 FAR: Final = 10.0  # times the machines allowed, from which on no other service level brings a load into reach
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
 MORE_MEMORY = "allow more accelerators in resources, or those with more memory"  # `more_room` says how many
+OTHER_BATCH = "set training.global_batch so that the devices divide it, or allow fewer nodes"  # likewise
 COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
 LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
 BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
@@ -181,6 +182,7 @@ class TrainingSearch:
         usable = usable_bytes(machine.device)
         drafts: list[Draft] = []
         refusals: list[FleetRefusal] = []
+        late: list[FleetRefusal] = []  # of machines that hold it: what fewer of them lack is not the reason
         for nodes, topology in node_counts(machine, need):
             devices = nodes * machine.ranks
             # memory first: where it does not suffice no deadline helps
@@ -201,7 +203,7 @@ class TrainingSearch:
                 shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
                 relax = {
                     "memory": MORE_MEMORY,
-                    "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
+                    "layout": OTHER_BATCH,
                 }[answer.cause]
                 refusals.append(
                     FleetRefusal(cause=answer.cause, reason=answer.reason, shortfall=shortfall, relax=relax)
@@ -210,7 +212,7 @@ class TrainingSearch:
             best = answer[0]
             run_s = run_time_s(job, best.step_s) + start_up_s(job)
             if need.deadline_s is not None and run_s > need.deadline_s:
-                refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
+                late.append(_slow(run_s, need.deadline_s, devices, "predicted"))
                 continue
             drafts.append(Draft(key, nodes, topology))
             near = need.deadline_s is not None and run_s * 1.5 > need.deadline_s
@@ -219,8 +221,8 @@ class TrainingSearch:
                 break
         if drafts:
             return tuple(drafts)
-        if refusals:
-            return min(refusals, key=lambda refusal: refusal.shortfall)
+        if late or refusals:
+            return min(late or refusals, key=lambda refusal: refusal.shortfall)
         most, asked = machine.together_max, need.nodes_of(machine.count)
         if asked and asked.low > most:
             if most == 1:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose import blocks
 from sizewell.sizing.choose.candidates import BUY_A_BLOCK, Cause, Rejection, machine_of
-from sizewell.sizing.choose.fleet import LATER, FleetRefusal
-from sizewell.sizing.choose.fleets_training import MORE_MEMORY, TrainingSearches, no_host_room, run_time_s
+from sizewell.sizing.choose.fleet import LATER, SET_BATCH, FleetRefusal
+from sizewell.sizing.choose.fleets_training import MORE_MEMORY, OTHER_BATCH, TrainingSearches, no_host_room, run_time_s
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.spot import interruptions
 from sizewell.sizing.workload.software import SOFTWARE
@@ -30,12 +30,13 @@ SPLITS: Final = "nemo"  # software that divides a sequence over devices (context
 WAYS: Final = 4  # that are named of one machine
 SHORTEST: Final = 256  # tokens of a sequence that are advised at the least
 LARGER: Final = 24  # machines with more memory a device that are laid out
+BATCH_GROWS: Final = 4  # times a stated batch that is advised at the most
 MARGIN: Final = 1.05  # of a deadline over what is predicted
 
 
 def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
     """The rejections, each with what would do on such machines: devices, methods, lengths, days."""
-    unsaid = {MORE_MEMORY: _more_room, LATER: _more_time, BUY_A_BLOCK.format("24h"): _block}
+    unsaid = {MORE_MEMORY: _more_room, LATER: _more_time, OTHER_BATCH: _next_batch, BUY_A_BLOCK.format("24h"): _block}
     return [replace(r, relax=unsaid[r.relax](sizing, r)) if r.relax in unsaid else r for r in nearest]
 
 
@@ -71,7 +72,37 @@ def _more_time(sizing: Sizing, rejection: Rejection) -> str:
     in_time = (n for n, run_s in taken.items() if n > most and MARGIN * run_s <= (need.deadline_s or 0.0))
     if enough := next(in_time, 0):
         ways.append(_allow(need, machine, enough))
+    elif larger := _larger_batch(sizing, need, machine, most):
+        ways.append(larger)
     return ", or ".join(ways) or "use a later deadline, fewer tokens or samples, or faster accelerators in resources"
+
+
+def _larger_batch(sizing: Sizing, need: Requirements, machine: Machine, most: int) -> str:
+    """A batch that gives more devices work of their own, and the run ends in time; "" where none does."""
+    job = need.training
+    assert job is not None  # noqa: S101 - asked only for training
+    counts = sorted({most, *(n for n in NODES if n < most)})
+    for batch in (2 * job.global_batch, 4 * job.global_batch, 8 * job.global_batch):
+        larger = replace(job, global_batch=batch)
+        if any(MARGIN * run_s <= (need.deadline_s or 0.0) for _, run_s in _runs(sizing, larger, machine, counts)):
+            return f"{SET_BATCH} {batch * (job.sequence_length or 1)} ({batch:,} samples)"
+    return ""
+
+
+def _next_batch(sizing: Sizing, rejection: Rejection) -> str:
+    """The next batch that the devices divide, laid out; as it was where none does."""
+    need, machine = _on(sizing, _shape(sizing, rejection))
+    job, most = need.training, _most(need, machine)
+    assert job is not None  # noqa: S101 - asked only for training
+    devices = most * machine.count
+    step = 2 * devices if job.paired else devices
+    batch = -(-job.global_batch // step) * step
+    if batch == job.global_batch or batch > BATCH_GROWS * job.global_batch:
+        return rejection.relax
+    larger = replace(job, global_batch=batch)
+    if not any(True for _, run_s in _runs(sizing, larger, machine, [most]) if run_s <= (need.deadline_s or math.inf)):
+        return rejection.relax
+    return f"{SET_BATCH} {batch * (job.sequence_length or 1)} ({batch:,} samples), which {devices:,} devices divide"
 
 
 def _between(most: int, limit: int) -> list[int]:
@@ -108,45 +139,48 @@ def _more_room(sizing: Sizing, rejection: Rejection) -> str:
     shape = _shape(sizing, rejection)
     if rejection.cause is not Cause.MEMORY or sizing.setting.catalog.accelerators[shape.accelerator].runtime == "tpu":
         return MORE_MEMORY
-    ways = list(islice(_rooms(sizing, shape), WAYS))
+    within = sizing.need.deadline_s or math.inf
+    ways = list(islice(_rooms(sizing, shape, within), WAYS))
+    if not ways and within < math.inf and next(_rooms(sizing, shape, math.inf), ""):  # what holds it is too late
+        return _more_time(sizing, rejection)
     return ", or ".join(ways) or "use a smaller model, or accelerators with more memory"
 
 
-def _rooms(sizing: Sizing, shape: Shape) -> Iterator[str]:
-    """Each way to make it fit, as it was laid out."""
+def _rooms(sizing: Sizing, shape: Shape, within_s: float) -> Iterator[str]:
+    """Each way to make it fit and end in so many seconds, as it was laid out."""
     need, machine = _on(sizing, shape)
     job, most = need.training, _most(need, machine)
     assert job is not None  # noqa: S101 - asked only for training
-    enough = _least(job, machine, [n for n in NODES if n > most])
+    enough = _least(job, machine, [n for n in NODES if n > most], within_s)
     if enough:
         yield _allow(need, machine, enough)
-    yield from _cheaper_methods(job, machine, most)
+    yield from _cheaper_methods(job, machine, most, within_s)
     if job.method not in ("lora", "qlora"):
-        if job.optimizer == "adamw" and _least(replace(job, optimizer="adamw-8bit"), machine, [most]):
+        if job.optimizer == "adamw" and _least(replace(job, optimizer="adamw-8bit"), machine, [most], within_s):
             yield "use training.optimizer: adamw-8bit"
         hosted = replace(job, cpu_offload=True)
         there = machine_of(shape, machine.accelerator, (), replace(need, training=hosted))
-        if not job.cpu_offload and not no_host_room(hosted, there, most) and _least(hosted, there, [most]):
+        if not job.cpu_offload and not no_host_room(hosted, there, most) and _least(hosted, there, [most], within_s):
             yield "use training.offload: optimizer"
-    if not enough and (larger := _larger(sizing, need, machine)):
+    if not enough and (larger := _larger(sizing, need, machine, within_s)):
         yield larger
     lengths = (job.sequence_length >> halved for halved in range(1, 6))
-    fits = (n for n in lengths if n >= SHORTEST and _least(replace(job, sequence_length=n), machine, [most]))
+    fits = (n for n in lengths if n >= SHORTEST and _least(replace(job, sequence_length=n), machine, [most], within_s))
     if longest := next(fits, 0):
         yield f"shorten training.sequence_length to {longest}"
     split = replace(job, engine=SPLITS, engine_assumed=False, entry_script="")
-    if job.sequence_length and job.engine != SPLITS and does(split) and _least(split, machine, [most]):
+    if job.sequence_length and job.engine != SPLITS and does(split) and _least(split, machine, [most], within_s):
         yield f"use engine: {SPLITS}, which divides a sequence over devices"
 
 
-def _cheaper_methods(job: TrainingJob, machine: Machine, most: int) -> Iterator[str]:
+def _cheaper_methods(job: TrainingJob, machine: Machine, most: int, within_s: float) -> Iterator[str]:
     """The first method of fewer bytes a parameter that fits, as the spec spells it."""
     lora = replace(job, method="lora", lora_rank=job.lora_rank or 16, weights="")
     for adapted in (lora, replace(lora, method="qlora", weights="nf4")):
         narrow = adapted.method == "qlora"
         fewer = job.method not in ("lora", "qlora") or (job.method == "lora" and narrow)
         runs = does(adapted) and (machine.accelerator.runtime == "cuda" or not narrow)
-        if fewer and runs and job.method != "pretrain" and _least(adapted, machine, [most]):
+        if fewer and runs and job.method != "pretrain" and _least(adapted, machine, [most], within_s):
             spelt = f"training.method: {adapted.method}"
             if job.preference:
                 spelt = "training.lora: {rank: 16}" + (" and model.weights: nf4" if narrow else "")
@@ -154,7 +188,7 @@ def _cheaper_methods(job: TrainingJob, machine: Machine, most: int) -> Iterator[
             return
 
 
-def _larger(sizing: Sizing, need: Requirements, machine: Machine) -> str:
+def _larger(sizing: Sizing, need: Requirements, machine: Machine, within_s: float) -> str:
     """The least machine with more memory in all, and no less a device, that it fits on; "" where none is."""
     catalog, less = sizing.setting.catalog, machine.accelerator
     clouds = {cloud for cloud, _, _ in need.places} & set(PROVISIONABLE) or set(PROVISIONABLE)
@@ -169,7 +203,7 @@ def _larger(sizing: Sizing, need: Requirements, machine: Machine) -> str:
             smallest.setdefault((memory, shape.accelerators, device.key), shape)
     for _, shape in sorted(smallest.items())[:LARGER]:
         there, one = _on(sizing, shape)
-        if there.training is not None and _least(there.training, one, [1]):
+        if there.training is not None and _least(there.training, one, [1], within_s):
             return (
                 f"name more or larger accelerators: resources: {{accelerators: {{{shape.accelerator}: {one.count}}}}}"
             )
@@ -205,10 +239,16 @@ def does(job: TrainingJob) -> bool:
     return software is None or job.method in software.methods
 
 
-def _least(job: TrainingJob, machine: Machine, counts: Iterable[int]) -> int:
-    """The fewest nodes of those counts that a layout of the job fits on; 0 where none does."""
+def _least(job: TrainingJob, machine: Machine, counts: Iterable[int], within_s: float = math.inf) -> int:
+    """The fewest nodes of those counts that a layout of the job fits on and is done on in time; 0 where none does."""
     from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
 
     tried = [n for n in counts if n <= machine.together_max]
     found = find_all(job, tuple(machine.cluster(n) for n in tried), best=1) if tried else ()
-    return next((n for n, answer in zip(tried, found, strict=True) if not isinstance(answer, LayoutRefusal)), 0)
+    for n, answer in zip(tried, found, strict=True):
+        if isinstance(answer, LayoutRefusal):
+            continue
+        run_s = run_time_s(job, answer[0].step_s) + start_up_s(job)
+        if within_s == math.inf or MARGIN * run_s <= within_s:
+            return n
+    return 0

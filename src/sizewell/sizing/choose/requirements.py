@@ -28,7 +28,7 @@ from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes, reference_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.simulation.requests import Requests, longest_of, share_longer, spread_of
-from sizewell.sizing.predict.software import as_run
+from sizewell.sizing.predict.software import as_run, kept_gradients, software_with
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -83,6 +83,8 @@ BESIDE: Final = 0.05  # of a model's parameters beside its layers, that a rounde
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
+DEVICES_OF_A_MACHINE: Final = 8  # of most machines that jobs are spread over
+OWN_BATCH: Final = "(training.global_batch is not stated)"
 # github.com/huggingface/diffusers, examples/text_to_image: one image a device, four accumulated (from memory).
 FINE_TUNING_PICTURES: Final = 4
 
@@ -176,10 +178,12 @@ class Runs:
     entry_script: str  # that is launched; "": a program of one's own
     stages: bool  # whether what is named has pipelines, sequence and expert parallelism
     software: tuple[str, ...]  # the assumptions about it
+    gradients: str  # the format that they are kept in, where the spec or the software has one of its own
 
     def of(self, job: TrainingJob) -> TrainingJob:
         return replace(
             job,
+            gradients=self.gradients,
             engine=self.engine,
             engine_assumed=self.engine_assumed,
             compiled=self.compiled,
@@ -388,8 +392,13 @@ def _runs(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> Runs:
     named = spec.engine
     usual = _usual_engine(spec, architecture, runtime) if work_of(spec.kind) == "training" else ""
     both_usual = named is None and architecture.kind not in ("decoder", "encoder")
+    engine = SOFTWARE[named.name].predicted_as if named else usual
+    stated = (spec.training.gradients if spec.training else None) or ""
+    trained = spec.model is not None and work_of(spec.kind) == "training" and _method(spec) in ("pretrain", "full")
+    kept = kept_gradients(engine, spec.model.precision) if spec.model is not None and trained else ""
     return Runs(
-        engine=SOFTWARE[named.name].predicted_as if named else usual,
+        engine=engine,
+        gradients=stated or kept,
         engine_assumed=named is None,
         compiled=True if runtime in COMPILES else None if both_usual else False,
         entry_script=_entry_script(spec, architecture, runtime),
@@ -522,20 +531,26 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         notes.append(f"sequences of {sequence} tokens (training.sequence_length is not stated; memory depends on it)")
     per_sample = sequence if language else 1
     if run.global_batch is not None:
-        batch = whole_samples(run.global_batch / per_sample)
-        if batch * per_sample != run.global_batch:
+        exact = run.global_batch / per_sample
+        batch = whole_samples(exact)
+        if language and run.global_batch % 1000 == 0:  # 128k is a power of two to who writes it
+            batch = divisible(batch) or batch
+        if exact != int(exact):
             notes.append(
                 f"{batch} samples per step: {run.global_batch:,} tokens are not divisible by the sequence length"
             )
+        elif batch != exact:
+            few = f"{run.global_batch:,} tokens are {exact:.0f} samples, which few numbers of devices divide"
+            notes.append(f"{batch} samples per step: {few}")
     elif spec.kind == "training" and language:
         # Brown et al. 2020, table 2.1: about 1M tokens a step at 2.7B parameters, 2M at 6.7B, 3.2M at 175B.
         tokens = 2**20 if params_total(architecture) < 5e9 else 2**21 if params_total(architecture) < 3e10 else 2**22
-        batch = max(1, tokens // per_sample)
-        notes.append(f"{tokens:,} tokens per step (training.global_batch is not stated)")
+        batch = _for_devices(max(1, tokens // per_sample), spec)
+        notes.append(f"{batch * per_sample:,} tokens per step {OWN_BATCH}")
     else:
         tuned = FINE_TUNING_PICTURES if architecture.kind == "diffusion" and spec.kind == "fine-tuning" else 1024
-        batch = FINE_TUNING_SAMPLES_PER_STEP if language else tuned
-        notes.append(f"{batch} samples per step (training.global_batch is not stated)")
+        batch = _for_devices(FINE_TUNING_SAMPLES_PER_STEP if language else tuned, spec)
+        notes.append(f"{batch} samples per step {OWN_BATCH}")
     if batch % 2 and _preference(spec) in ("dpo", "orpo", "reward"):
         batch += 1
         notes.append(f"{batch} sequences per step: they come in pairs")
@@ -553,7 +568,6 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
             preference=_preference(spec),
             precision=model.precision,
             weights=(model.weights or "nf4") if _method(spec) == "qlora" else "",
-            gradients=run.gradients or "",
             unsharded_gradients=bool(run.no_sync),
             pipeline_schedule=run.pipeline_schedule or "",
             optimizer=run.optimizer,
@@ -570,6 +584,19 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         )
     )
     return as_run(made)
+
+
+def _for_devices(batch: int, spec: WorkloadSpec) -> int:
+    """The least batch from an assumed one on that the devices which the spec counts divide, machines of eight taken;
+    the least that their odd part divides where the former is more than twice the assumed one.
+    """
+    counted = spec.resources.gpus or spec.resources.nodes
+    if counted is None or counted.low != counted.high or not counted.low:
+        return batch
+    devices = counted.low if spec.resources.gpus else counted.low * DEVICES_OF_A_MACHINE
+    odd = devices // (devices & -devices)
+    wide = -(-batch // devices) * devices
+    return wide if wide <= 2 * batch else -(-batch // odd) * odd
 
 
 def whole_samples(samples: float) -> int:
@@ -828,7 +855,24 @@ def _software(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> l
     work = work_of(spec.kind)
     if work == "serving" and (stored := _other_cache(spec, architecture)):
         return [stored, *_unnamed(spec, architecture, runtime)]
+    if work == "training":
+        return [*_unnamed(spec, architecture, runtime), *_kept_whole(spec, architecture, runtime)]
     return _unnamed(spec, architecture, runtime)
+
+
+def _kept_whole(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> list[str]:
+    """What Megatron-Core's switches have to be for the layouts that are searched for it."""
+    named = spec.engine
+    engine = SOFTWARE[named.name].predicted_as if named else _usual_engine(spec, architecture, runtime)
+    trained = spec.model is not None and _method(spec) in ("pretrain", "full")
+    if not trained or engine not in software_with("distributed-optimizer"):
+        return []
+    assert spec.model is not None  # noqa: S101 - `trained` says so
+    stated = spec.training.gradients if spec.training else None
+    form = stated or kept_gradients(engine, spec.model.precision) or spec.model.precision
+    other = "" if stated or form != "fp32" else "; training.gradients: bf16 is its --grad-reduce-in-bf16"
+    how = f"it shards the optimizer's state alone, each device keeps whole gradients in {form}{other}"
+    return [f"Megatron-Core's distributed optimizer (--use-distributed-optimizer): {how}; Megatron-FSDP is not sized"]
 
 
 def _other_cache(spec: WorkloadSpec, architecture: Architecture) -> str:

@@ -35,6 +35,7 @@ Trait = Literal[
     "staged-if-asked",  # divides into stages the program that is written for it: where a schedule of them is stated
     "one-stage",  # divides a model over data and tensor ranks, never into stages, along a sequence or by experts
     "optimizer-alone",  # shards the optimizer's state and nothing else (ZeRO-1), and divides no sequence
+    "distributed-optimizer",  # shards the optimizer's state alone, beside whole gradients in fp32 (Megatron-Core)
     "adapters-shard-alone",  # divides a model with adapters by FSDP alone
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "sixteen-bit",  # fine-tunes in 16 bits alone: weights, gradients and states, without a master copy
@@ -81,6 +82,17 @@ def gradient_bytes(engine: str, precision: str, stated: str = "") -> float:
         return 4.0 if stated in ("fp32", "tf32") else 2.0
     wide = precision == "fp32" or (engine == "megatron" and precision != "fp16")
     return 4.0 if wide else 2.0
+
+
+def kept_gradients(engine: str, precision: str) -> str:
+    """The format that a run which states none keeps its gradients in, where that is not what published figures of the
+    software are of: Megatron-LM adds up in fp32 for bf16 unless it is told `--grad-reduce-in-bf16`, and so do the
+    recipes of NeMo (`grad_reduce_in_fp32=True` for bf16), but for those that only measure speed.
+
+    >>> kept_gradients("megatron-bridge", "bf16"), kept_gradients("nemo", "fp16"), kept_gradients("deepspeed", "bf16")
+    ('fp32', '', '')
+    """
+    return "fp32" if engine in software_with("distributed-optimizer") and precision != "fp16" else ""
 
 
 def measured_as(engine: str) -> str:

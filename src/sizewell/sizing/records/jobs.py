@@ -44,6 +44,7 @@ class TrainingJob:
     entry_script: str = ""  # that is launched, and whose layouts alone are searched; "": any layout
     stages: bool = True  # whether what runs it can divide a model into stages, along a sequence and by experts
     compiled: bool | None = False  # by a compiler that fuses kernels; None: not stated, halfway between
+    fully_sharded: bool = False  # by Megatron-FSDP, in place of Megatron-Core's distributed optimizer
     cpu_offload: bool = False
     chunked_loss: bool = False
     optimizer_in_backward: bool = False

@@ -182,7 +182,9 @@ class Training(Section):
     epochs: Count | None = None
     steps: Count | None = None
     sequence_length: Count | None = None
-    global_batch: Count | None = default(None, "chosen so that every device is busy")
+    global_batch: Count | None = default(
+        None, "as is usual for such work, more where devices would be idle and nothing fits"
+    )
     method: Literal["full", "lora", "qlora", "dpo", "orpo", "kto", "reward"] = default(
         "full", "every weight is trained"
     )

@@ -24,6 +24,7 @@ SHARDS_ALONE = software_with("shards-alone")
 ONE_STAGE = software_with("one-stage")
 STAGED_IF_ASKED = software_with("staged-if-asked")
 OPTIMIZER_ALONE = software_with("optimizer-alone")
+DISTRIBUTED_OPTIMIZER = software_with("distributed-optimizer")
 ADAPTERS_SHARD_ALONE = software_with("adapters-shard-alone")
 FIELDS = ("tp", "pp", "vp", "cp", "dp", "ep", "zero", "shard", "sp", "micro", "recompute")
 MICRO_BATCH_MAX = 64
@@ -100,6 +101,12 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
 def _divides_alone(job: TrainingJob) -> bool:
     """Whether what runs the job has neither stages nor groups that share a sequence or experts."""
     return bool(job.entry_script) or not job.stages or job.engine in SHARDS_ALONE or job.engine in ONE_STAGE
+
+
+def _shards_optimizer_alone(job: TrainingJob) -> bool:
+    """Whether what runs the job shards the optimizer's state and neither gradients nor weights."""
+    alone = job.entry_script == "train_neuron.py" or job.engine in OPTIMIZER_ALONE
+    return alone or (job.engine in DISTRIBUTED_OPTIMIZER and not job.fully_sharded)
 
 
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
@@ -202,7 +209,7 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
                         pp,
                         tp,
                         domain,
-                        optimizer_alone=job.entry_script == "train_neuron.py" or job.engine in OPTIMIZER_ALONE,
+                        optimizer_alone=_shards_optimizer_alone(job),
                         offload=job.cpu_offload,
                     ),
                 )

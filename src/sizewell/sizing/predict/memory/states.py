@@ -74,6 +74,7 @@ CASTS_UP = software_with("casts-up")
 WIDE_ADAPTERS = software_with("wide-adapters")
 TRL = frozenset({"trl"})  # whose `create_model_from_path` loads in fp32 unless told otherwise
 MEGATRON = software_with("megatron")
+DISTRIBUTED_OPTIMIZER = software_with("distributed-optimizer")
 FOREACH = software_with("foreach")
 TRAINER = software_with("trainer")
 FLATTENS = software_with("flattens")
@@ -231,7 +232,8 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
         optimizer = optimizer + (8.0 - per.optimizer) * tables / np.where(zero >= 1, group, 1.0)
     if job.cpu_offload:
         optimizer = 0.0 * optimizer
-        gradients = _sent_gradients(layouts, held(2.0, 2))
+        if job.engine not in DISTRIBUTED_OPTIMIZER:  # whose buffer of gradients stays on the device
+            gradients = _sent_gradients(layouts, held(2.0, 2))
     return ModelStates(
         weights=held(per.weights, 3),
         adapters=0.0 * gradients,
