@@ -48,7 +48,7 @@ def followed(wish, way):
                 "slo": {"latency": "60s"},
                 "resources": {"gpu": "24GB..24GB"},
             },
-            "l40s",
+            "name more or larger accelerators",
         ),
         (
             {
@@ -80,3 +80,22 @@ def test_a_replica_over_several_machines_is_said_not_to_be_sized(facts):
 def test_no_market_is_advised_for_a_machine_that_does_not_do(facts):
     wish = {**CHAT, "model": "deepseek-ai/DeepSeek-R1", "slo": SLO, "resources": {"accelerators": {"H100": 8}}}
     assert not any("spot_policy" in way or "capacity" in way for way in told(wish, facts).relax)
+
+
+@pytest.mark.parametrize(
+    ("place", "named"),
+    [("edge", "rtx-4090"), ("aws/ap-southeast-2", "a10g")],
+)
+def test_a_larger_accelerator_that_is_advised_is_sold_in_the_place_and_larger(facts, place, named):
+    wish = {**CHAT, "model": "meta-llama/Llama-3.1-70B-Instruct", "slo": {"ttft": "10s", "tpot": "200ms"}}
+    wish |= {"resources": {"accelerators": [named]}, "infra": [place]}
+    sizing = size_one(spec(**wish), facts, stack="", on=ON)
+    ways = ", or ".join(nothing_fits(sizing, None).relax) if sizing.best() is None else ""
+    cloud, _, region = place.partition("/")
+    for key in re.findall(r"accelerators: \[([\w-]+)\]", ways):
+        assert facts.accelerators[key].memory_bytes > 1.1 * facts.accelerators[named].memory_bytes
+        shapes = [s for s in facts.shapes if s.accelerator == key and s.cloud == cloud]
+        assert shapes
+        if region:
+            offers = [o for s in shapes for o in facts.offers(s.cloud, s.instance_type, on=ON)]
+            assert region in {o.region for o in offers if o.market == "on-demand"}

@@ -390,3 +390,21 @@ def test_what_holds_a_run_is_advised_only_where_it_ends_in_time(facts):
     short = {"model": "Qwen/Qwen3-32B", "training": run, "resources": {"accelerators": ["H100"], "nodes": 1}}
     _, told = answer(few, **short, deadline="30m")
     assert not any("training.method" in way or "training.optimizer" in way for way in told.relax)
+
+
+def test_larger_accelerators_are_advised_of_the_place_that_the_spec_names(facts):
+    """A card of the edge is not answered with one that only clouds have, nor a region with what has no price in it."""
+    long = {"method": "qlora", "tokens": "20M", "sequence_length": 8000}
+    small = {"model": "Qwen/Qwen2.5-14B-Instruct", "resources": {"accelerators": ["rtx-4090"]}, "infra": ["edge"]}
+    _, told = answer(facts, training=long, **small)
+    keys = re.findall(r"accelerators: \{([\w-]+): \d+\}", " ".join(told.relax))
+    assert all(any(s.accelerator == key and s.cloud == "edge" for s in facts.shapes) for key in keys)
+    there = {"model": "Qwen/Qwen2.5-32B-Instruct", "resources": {"accelerators": {"l4": 8}}}
+    _, told = answer(facts, engine="trl", infra=["gcp/europe-west4"], **there)
+    keys = re.findall(r"accelerators: \{([\w-]+): \d+\}", " ".join(told.relax))
+    assert keys
+    for key in keys:
+        offers = [
+            o for s in facts.shapes if s.accelerator == key for o in facts.offers(s.cloud, s.instance_type, on=ON)
+        ]
+        assert ("gcp", "europe-west4") in {(o.cloud, o.region) for o in offers}

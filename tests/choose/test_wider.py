@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing import catalog
-from sizewell.sizing.choose.decide import Decision, NothingFits, decide
+from sizewell.sizing.choose.decide import Decision, NothingFits, decide, nothing_fits, size_one
 
 from .conftest import ON, spec
 
@@ -35,6 +35,8 @@ def followed(given, way):
         return {**given, "infra": [match[1]], "data": {}}
     if match := re.fullmatch(r"widen resources, such as resources: \{instance_type: (\S+)\} on (\w+)", way):
         return {**given, "resources": {"instance_type": match[1]}}
+    if way == "use scheduler: kubernetes":
+        return {**given, "scheduler": "kubernetes"}
     raise AssertionError(way)
 
 
@@ -73,3 +75,37 @@ def test_a_machine_of_ones_own_is_a_row_of_few_columns_and_a_rate(tmp_path):
     assert isinstance(decision, Decision)
     pool = decision.workloads[0].pools[0]
     assert (pool.cloud, pool.instance_type) == ("on-premises", "dgx-a100")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        {
+            "kind": "inference",
+            "model": {"name": "meta-llama/Llama-2-7b-chat-hf", "precision": "fp16"},
+            "traffic": {"rps": 0.2, "input_tokens": 800, "output_tokens": 200},
+        },
+        {"kind": "notebook"},
+    ],
+)
+def test_a_driver_that_only_a_cluster_has_is_advised_by_its_scheduler(facts, work):
+    """NVIDIA's last branch for V100 is 580: nodes of EKS have it, AWS's images of plain machines have a later one."""
+    asked = {**work, "resources": {"accelerators": ["v100"]}, "infra": ["aws"]}
+    told = nothing_fits(size_one(spec(**asked), facts, stack="", on=ON), None)
+    assert told.relax == ("use scheduler: kubernetes",)
+    assert all("last branch of NVIDIA's driver" in each.reason for each in told.nearest)
+    followed = size_one(spec(**asked, scheduler="kubernetes"), facts, stack="", on=ON).best()
+    assert followed.instance_type.startswith("p3")
+
+
+def test_a_retired_series_is_not_decided_for_want_of_its_price(facts):
+    work = {
+        "kind": "inference",
+        "model": {"name": "meta-llama/Llama-2-7b-chat-hf", "precision": "fp16"},
+        "traffic": {"rps": 0.2, "input_tokens": 800, "output_tokens": 200},
+    }
+    series = "Standard_NC12s_v3"
+    asked = {**work, "resources": {"instance_type": series}, "infra": ["azure"]}
+    told = nothing_fits(size_one(spec(**asked), facts, stack="", on=ON), None)
+    assert [each.reason.partition(": ")[2] for each in told.nearest] == ["retired 2025-09-30"]
+    assert told.relax

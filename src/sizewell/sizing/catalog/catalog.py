@@ -362,6 +362,16 @@ class Catalog:
         guess = self.estimates(cloud, instance_type, on).get(region) if market == "on-demand" else None
         return f"{reason}; {guess}" if guess is not None else reason
 
+    def retired(self, cloud: str, instance_type: str) -> str:
+        """Since when a machine type is no longer to be had, as its withheld prices say; "" where they do not.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> load().retired("azure", "Standard_NC6s_v3"), load().retired("aws", "p3.2xlarge")
+        ('retired 2025-09-30', '')
+        """
+        said = (item.reason.partition(":")[0] for item in self._withheld_of(cloud, instance_type))
+        return next((words for words in said if words.startswith("retired ")), "")
+
     def _withheld_of(self, cloud: str, instance_type: str) -> Sequence[Withheld]:
         by_type = self.memo.get(("withheld",))
         if by_type is None:

@@ -287,18 +287,24 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     if unbuilt := buildable.refusal(
         shape, family=accelerator.family, scheduler=need.scheduler, managed=need.team.managed
     ):
-        return rejected(shape, Cause.CONSTRAINT, unbuilt, relax=OTHER_MACHINES)
+        clustered = need.scheduler not in buildable.ON_CLUSTERS and not buildable.refusal(
+            shape, family=accelerator.family, scheduler="kubernetes", managed=need.team.managed
+        )  # as on nodes whose image has another driver
+        return rejected(shape, Cause.CONSTRAINT, unbuilt, relax=IN_A_CLUSTER if clustered else OTHER_MACHINES)
     unfit, way_out = _runtime(accelerator, need, theirs=_adopted(shape, context))
     if unfit:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     estimated = _estimated(shape, context)
     sells = shape.cloud not in CLOUDS or any(market_sold(shape.cloud, market) for market in need.markets)
-    if context.unpriced and sells and (not offers or _adopted(shape, context)):
+    gone = "" if offers else context.catalog.retired(shape.cloud, shape.instance_type)
+    if context.unpriced and sells and not gone and (not offers or _adopted(shape, context)):
         machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
         return _Open(index, shape, accelerator, machine, (_unknown(shape, accelerator, context),), 0.0)
     if not offers:
-        return rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
+        reason = f"no price for {shape.instance_type} on {context.on.isoformat()}"
+        named = f"{reason}: {gone}" if gone and need.names_hardware else reason
+        return rejected(shape, Cause.NO_PRICE, named, relax=OTHER_MACHINES if gone else "")
     placed = [offer for offer in offers if _allowed(offer, need)]
     if not placed and not estimated:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
@@ -334,6 +340,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     return _Open(index, shape, accelerator, machine, deals, floor)
 
 
+IN_A_CLUSTER = "use scheduler: kubernetes"  # `wider` says so where it helps
 OTHER_MACHINES = "widen resources"  # these two are said in figures where nothing fits (`wider`)
 OTHER_PLACES = "widen infra or data.residency"
 BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: confirmed}}}}"
@@ -662,6 +669,20 @@ def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:
         return ""
     markets = ", ".join(sorted({f"{deal.market} in {deal.region}" for deal in deals})[:4])
     return f"{TITLES[asked]} has none of {markets} for {need.kind}"
+
+
+def least_usd_here(shape: Shape, need: Requirements, catalog: Catalog, on: date) -> float:
+    """The least price of a machine by the hour within the places and markets of the spec; infinite where it has none.
+
+    Of places that are named though nothing is bought there (the edge, machines of one's own) it is 0.
+    """
+    if need.places and shape.cloud not in {cloud for cloud, _, _ in need.places}:
+        return math.inf
+    if shape.cloud not in PROVISIONABLE:
+        return 0.0 if need.places else math.inf
+    offers = catalog.offers(shape.cloud, shape.instance_type, on=on)
+    here = (float(o.usd_per_hour) for o in offers if o.market in need.markets and _allowed(o, need))
+    return min(here, default=math.inf)
 
 
 def _allowed(offer: Offer, need: Requirements) -> bool:

@@ -17,7 +17,7 @@ from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import ON_PREMISES, PROVISIONABLE
 from sizewell.sizing.choose import blocks, serving_ways, wider
 from sizewell.sizing.choose.bill import standing_items
-from sizewell.sizing.choose.candidates import Cause, Rejection
+from sizewell.sizing.choose.candidates import IN_A_CLUSTER, Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
 from sizewell.sizing.choose.fleet import FAR, SET_BATCH
 from sizewell.sizing.choose.impossible import impossible, nearness
@@ -233,7 +233,8 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     # last: a list cut at NEAREST would otherwise be filled up with machines that the reader has ruled out.
     pool = [r for r in pool if r.cause not in EXCLUDED] or [r for r in judged if r.cause not in EXCLUDED] or pool
     if all(r.cause in EXCLUDED for r in pool):  # that other machines are not the ones named says nothing
-        pool = [r for r in pool if r.instance_type in types] or pool
+        named = [r for r in pool if r.instance_type in types]
+        pool = named or [r for r in pool if r.relax == IN_A_CLUSTER and sizing.need.names_hardware] or pool
     many = [r for r in pool if r.cause is Cause.NODES]
     if many and min(r.shortfall for r in many) > FAR:  # a machine that is too slow would need still more of them
         pool = many

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose import blocks
-from sizewell.sizing.choose.candidates import BUY_A_BLOCK, Cause, Rejection, machine_of
+from sizewell.sizing.choose.candidates import BUY_A_BLOCK, Cause, Rejection, least_usd_here, machine_of
 from sizewell.sizing.choose.fleet import LATER, SET_BATCH, FleetRefusal
 from sizewell.sizing.choose.fleets_training import MORE_MEMORY, OTHER_BATCH, TrainingSearches, no_host_room, run_time_s
 from sizewell.sizing.choose.start_up import start_up_s
@@ -191,15 +190,17 @@ def _cheaper_methods(job: TrainingJob, machine: Machine, most: int, within_s: fl
 def _larger(sizing: Sizing, need: Requirements, machine: Machine, within_s: float) -> str:
     """The least machine with more memory in all, and no less a device, that it fits on; "" where none is."""
     catalog, less = sizing.setting.catalog, machine.accelerator
-    clouds = {cloud for cloud, _, _ in need.places} & set(PROVISIONABLE) or set(PROVISIONABLE)
+    on = sizing.setting.on
     smallest: dict[tuple[int, int, str], Shape] = {}
     for shape in catalog.shapes:
         device = catalog.accelerators.get(shape.accelerator)
-        if shape.cloud not in clouds or device is None or device.no_builds or device.runtime != less.runtime:
+        if device is None or device.no_builds or device.runtime != less.runtime:
             continue
         memory = device.memory_bytes * shape.accelerators
         more = memory > 1.1 * less.memory_bytes * machine.count * _most(need, machine)
-        if more and device.memory_bytes >= less.memory_bytes and "share" not in device.key:
+        if not more or device.memory_bytes < less.memory_bytes or "share" in device.key:
+            continue
+        if least_usd_here(shape, need, catalog, on) < math.inf:
             smallest.setdefault((memory, shape.accelerators, device.key), shape)
     for _, shape in sorted(smallest.items())[:LARGER]:
         there, one = _on(sizing, shape)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog import kernels
 from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import engine_for
-from sizewell.sizing.catalog.records import PROVISIONABLE
-from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
+from sizewell.sizing.choose.candidates import Cause, Rejection, least_usd_here, machine_of
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal
 from sizewell.sizing.choose.fleets import MORE_TIME, SMALLER, FleetSearch, bounds_alone
 from sizewell.sizing.predict.architecture import params_total, served_family
@@ -32,6 +32,8 @@ FIELDS: Final = {"ttft": "ttft_s", "tpot": "tpot_s", "latency": "e2e_s"}
 SLOWER: Final = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)  # times what a single request takes
 FEW: Final = 4  # times the machines of the loosest of these bounds
 TRIED: Final = 40  # larger machines
+COMPARED: Final = 4  # of those that do, by their price
+MORE: Final = 1.1  # times the memory of a device, from which on another is larger
 
 
 def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
@@ -110,25 +112,34 @@ def _more_room(sizing: Sizing, shape: Shape) -> str:
 
 
 def _larger(sizing: Sizing, shape: Shape) -> str:
-    """The accelerators of the machine with the least memory that takes the work as it is; "" where none does."""
+    """The accelerators of the cheapest of the first machines, by memory, that take the work as it is; "" where none
+    does.
+    """
     need, catalog, on = sizing.need, sizing.setting.catalog, sizing.setting.on
     here = catalog.accelerators[shape.accelerator]
-    allowed = {cloud for cloud, _, _ in need.places} & set(PROVISIONABLE) or set(PROVISIONABLE)
-    machines: dict[tuple[int, str], Shape] = {}
+    machines: dict[tuple[int, str], tuple[float, str, Shape]] = {}
     for other in catalog.shapes:
         device = catalog.accelerators.get(other.accelerator)
-        if device is None or device.runtime != here.runtime or device.no_builds or other.cloud not in allowed:
+        if device is None or device.runtime != here.runtime or device.no_builds:
             continue
         memory = device.memory_bytes * other.accelerators
-        fewer = device.key == here.key and other.accelerators <= shape.accelerators
-        if device.memory_bytes < here.memory_bytes or fewer:
+        same = device.key == here.key
+        if other.accelerators <= shape.accelerators if same else device.memory_bytes <= MORE * here.memory_bytes:
             continue
-        if any(offer.market in need.markets for offer in catalog.offers(other.cloud, other.instance_type, on=on)):
-            machines.setdefault((memory, device.key), other)
+        usd = least_usd_here(other, need, catalog, on)
+        if usd < math.inf:
+            priced = (usd, other.instance_type, other)
+            machines[memory, device.key] = min(machines.get((memory, device.key), priced), priced, key=itemgetter(0, 1))
     free = replace(need, accelerators=None, instance_types=frozenset(), devices=None, nodes=None, memory_bytes_max=None)
-    ordered = [other for _, other in sorted(machines.items())][:TRIED]
-    works = (o for o in ordered if not isinstance(_fleets(sizing, free, o), FleetRefusal))
-    return next((other.accelerator for other in works), "")
+    ordered = [(usd, other) for _, (usd, _, other) in sorted(machines.items(), key=itemgetter(0))][:TRIED]
+    works: list[tuple[float, str]] = []
+    for usd, other in ordered:
+        fleets = _fleets(sizing, free, other)
+        if not isinstance(fleets, FleetRefusal):
+            works.append((fleets[0].nodes * usd, other.accelerator))
+        if len(works) == COMPARED:
+            break
+    return min(works, default=(0.0, ""))[1]
 
 
 def _more_time(sizing: Sizing, shape: Shape) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sizewell.sizing.choose.candidates import OTHER_MACHINES, OTHER_PLACES, Cause, Rejection
+from sizewell.sizing.choose.candidates import IN_A_CLUSTER, OTHER_MACHINES, OTHER_PLACES, Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, size
 
 if TYPE_CHECKING:
@@ -25,7 +25,13 @@ def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
                 known[key] = (_other_regions if here else _other_cloud)(sizing, rejection.cloud)
             if known[key] or not sizing.need.names_hardware:
                 return known[key]
-        if rejection.relax == OTHER_MACHINES or rejection.cause is Cause.REGION:
+        if rejection.relax == IN_A_CLUSTER:
+            key = f"scheduler of {rejection.cloud}"
+            if key not in known:
+                known[key] = IN_A_CLUSTER if _sized(sizing, rejection.cloud, scheduler="kubernetes") else ""
+            if known[key]:
+                return known[key]
+        if rejection.relax in (OTHER_MACHINES, IN_A_CLUSTER) or rejection.cause is Cause.REGION:
             if OTHER_MACHINES not in known:
                 known[OTHER_MACHINES] = _other_machines(sizing)
             return known[OTHER_MACHINES]
