@@ -99,7 +99,9 @@ def test_a_batch_that_does_not_divide_is_rounded_to_one_that_does(stated, whole)
     assert whole_samples(stated) == whole
 
 
-@pytest.mark.parametrize(("model", "length"), [("Qwen/Qwen2.5-7B-Instruct", 2048), ("google-bert/bert-base-uncased", 512)])
+@pytest.mark.parametrize(
+    ("model", "length"), [("Qwen/Qwen2.5-7B-Instruct", 2048), ("google-bert/bert-base-uncased", 512)]
+)
 def test_an_unstated_length_of_samples_is_the_usual_one_not_all_that_a_model_reads(facts, model, length):
     need = requirements(tune(model={"name": model}, training={"method": "lora", "samples": 20_000}), facts)
     assert need.training.sequence_length == length

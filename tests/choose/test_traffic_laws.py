@@ -82,7 +82,7 @@ resources: {{accelerators: [{", ".join(self.accelerators)}]}}
 def service(seed: int, *, small: bool = False) -> Service:
     """`small`: of few requests, and on one kind of accelerator."""
     draw = random.Random(seed)  # noqa: S311 - specs, not secrets
-    return Service(
+    drawn = Service(
         model=draw.choice(MODELS),
         accelerators=tuple(draw.sample(ACCELERATORS, 1 if small else 2)),
         rps=round(0.3 * 60 ** draw.random(), 2),
@@ -95,6 +95,9 @@ def service(seed: int, *, small: bool = False) -> Service:
         ttft_ms=draw.choice((500, 1000, 2000)),
         tpot_ms=draw.choice((40, 60, 100)),
     )
+    longest = drawn.input_tokens * drawn.input_p95 + drawn.output_tokens
+    read = CATALOG.model(drawn.model).max_sequence_length
+    return drawn if longest <= read else replace(drawn, input_p95=1)  # what a server would refuse
 
 
 def _sized(of: Service, *, on: Option | None = None, more: str = "") -> tuple[Option | None, tuple[str, ...]]:

@@ -39,6 +39,8 @@ def configured(engine, stack, runs, **more):
     for name, image in runs.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:run.{name}.image", image)
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:run.{name}.model", "/models/mine")
+        if name == "pretrain":  # whose decision names no data
+            engine.run("config", "set", "-s", stack, "--path", f"sizewell:run.{name}.env.SIZEWELL_DATA", "synthetic")
     for path, value in more.items():
         engine.run("config", "set", "-s", stack, "--path", f"sizewell:{path}", value)
 
