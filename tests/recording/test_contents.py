@@ -90,7 +90,6 @@ def test_manifests_at_hand_are_read(tmp_path, monkeypatch, type_, inputs):
         ("kubernetes:helm.sh/v4:Chart", {"chart": "chart"}, "`helm`, which renders it, is not on PATH; templates/a.yaml names accelerators"),
         ("kubernetes:kustomize/v2:Directory", {"directory": "patched"}, "patches need `kustomize`"),
         ("kubernetes:kustomize/v2:Directory", {"directory": "empty"}, "empty has no kustomization.yaml"),
-        ("aws:cloudformation/stack:Stack", {"templateUrl": "https://s3/t.json"}, "its template is at https://s3/t.json"),
         ("aws:cloudformation/stack:Stack", {"templateBody": UNKNOWN}, "its template is known only after deployment"),
         ("aws:cloudformation/stack:Stack", {"templateBody": "{a"}, "its template is neither JSON nor YAML"),
         ("aws:cloudformation/stack:Stack", {"templateBody": '{"Resources": {"a": {}}}'}, "the resource a of its template has no Type"),
@@ -109,6 +108,11 @@ def test_what_is_not_at_hand_is_named_with_the_reason(tmp_path, monkeypatch, typ
     (tmp_path / "patched").mkdir()
     (tmp_path / "patched/kustomization.yaml").write_text("resources: []\npatches: []\n")
     assert why in reason(tmp_path, type_, **inputs)
+
+
+def test_the_address_of_a_template_stands_in_the_name_of_what_it_may_bring(tmp_path):
+    """The policy pack, which has the resource alone, says the same."""
+    assert reason(tmp_path, "aws:cloudformation/stack:Stack", templateUrl="https://s3/t.json") == ""
 
 
 def test_a_local_chart_is_rendered_by_helm(tmp_path, monkeypatch):

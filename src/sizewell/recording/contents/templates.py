@@ -224,7 +224,7 @@ def _body(inputs: Mapping[str, Any], key: str, elsewhere: str) -> Mapping[str, A
         raise Unread("its template is known only after deployment")
     if value is None:
         where = inputs.get(elsewhere)
-        raise Unread(f"its template is at {where}" if isinstance(where, str) else "its template is not in the program")
+        raise Unread("" if isinstance(where, str) else "its template is not in the program")  # its name shows where
     body = _parsed(value) if isinstance(value, str) else value
     if not isinstance(body, Mapping):
         raise Unread("its template is not a mapping")
