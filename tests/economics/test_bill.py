@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.economics.bill import NEEDED, Bill, read_bill
+from sizewell.sizing.catalog.imports import read_rates
 from sizewell.sizing.errors import ConfigError, UsageError
 
 from .bills import other, row, write
@@ -202,3 +203,37 @@ def test_the_columns_that_are_needed_are_of_every_version_of_focus() -> None:
         fixture = next(Path(__file__).parents[1].rglob("focus-1.2-columns.csv"))
     known = fixture.read_text()
     assert all(f"{name}," in known for name in NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("unit", "size", "quantity", "price"),
+    [
+        ("Hours", "", "744", "0.096"),
+        ("1 Hour", "1", "744", "0.096"),
+        ("10 Hours", "10", "74.4", "0.96"),
+        ("100 Hours", "100", "7.44", "9.6"),
+        ("100 Hours", "", "7.44", "9.6"),
+        ("Hours", "100", "7.44", "9.6"),
+    ],
+)
+def test_hours_in_blocks_are_hours_to_a_comparison_and_to_an_import(
+    tmp_path: Path, unit: str, size: str, quantity: str, price: str
+) -> None:
+    azure = {"ProviderName": "Microsoft", "RegionId": "eastus", "SkuPriceDetails": ""}
+    cells = {"PricingUnit": unit, "PricingQuantity": quantity, "ContractedUnitPrice": price}
+    details = {"x_PricingBlockSize": size, "x_SkuDetails": '{"ServiceType": "Standard_D2s_v5"}'}
+    bill = write(tmp_path / "b.csv", row("71.424", **azure, **cells, **details))
+    (charge,) = read_bill([bill]).charges
+    assert (charge.unit, charge.quantity, charge.usd_per_unit) == ("hour", 744, Decimal("0.096"))
+    (rate,) = read_rates(bill).rates.rates
+    assert (rate.instance_type, rate.usd) == ("Standard_D2s_v5", Decimal("0.096"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "size", "said"),
+    [("10K", "10000", ("10k", 3)), ("1/Month", "1", ("1/month", 3)), ("100 GB/Month", "100", ("gb-month", 300))],
+)
+def test_other_blocks_are_of_known_units_alone(tmp_path: Path, unit: str, size: str, said: tuple[str, int]) -> None:
+    bill = write(tmp_path / "b.csv", other("3", PricingUnit=unit, PricingQuantity="3", x_PricingBlockSize=size))
+    (charge,) = read_bill([bill]).charges
+    assert (charge.unit, charge.quantity) == said

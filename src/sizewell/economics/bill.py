@@ -19,13 +19,13 @@ from sizewell.sizing.catalog.focus import (
     MARKETS,
     Rows,
     any_machine_of,
+    block_of,
     cloud_of,
     is_linux,
     own_tags,
     pairs_of,
     plain,
     read_rows,
-    unit_of,
 )
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import ESTIMATE
@@ -37,7 +37,7 @@ NEEDED: Final = (
 _ALSO: Final = (
     *("ChargeClass", "RegionId", "SkuMeter", "SkuPriceDetails", "CommitmentDiscountStatus", "ServiceProviderName"),
     *("CapacityReservationStatus", "ContractedUnitPrice", "ChargeFrequency", "x_UsageType", "x_InstanceType"),
-    *("x_SkuDetails", "x_SkuMeterSubcategory"),
+    *("x_SkuDetails", "x_SkuMeterSubcategory", "x_PricingBlockSize"),
 )
 _OF_ESTIMATES: Final = ("ChargeDescription", "x_Stack", "x_Component", "x_Urn", "x_Unpriced", "CommitmentDiscountType")
 _AMOUNTS: Final = ("PricingQuantity", "EffectiveCost", "BilledCost")
@@ -212,7 +212,8 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
         category = row["ChargeCategory"].lower()
         if row.get("ChargeClass", "").lower() == "correction":
             category = "correction"
-        price = row.get("ContractedUnitPrice", "")
+        price = _price(row.get("ContractedUnitPrice", ""))
+        unit, block = block_of(row)
         machine = any_machine_of(row)
         yield Charge(
             month=_day(row["BillingPeriodStart"], "BillingPeriodStart", path, line)[:7],
@@ -223,16 +224,16 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
             region=row.get("RegionId", ""),
             machine=machine,
             market=MARKETS.get(row["PricingCategory"].lower(), row["PricingCategory"].lower()) if machine else "",
-            unit=unit_of(row["PricingUnit"]),
+            unit=unit,
             meter=row.get("SkuMeter", "") or row.get("x_UsageType", ""),
             unused="unused" in (row.get("CommitmentDiscountStatus", "").lower(),
                                 row.get("CapacityReservationStatus", "").lower()),
             once=row.get("ChargeFrequency", "").lower() == "one-time",
             linux=is_linux(row),
-            quantity=quantity,
+            quantity=quantity * block,
             usd=usd,
             billed_usd=billed,
-            usd_per_unit=_price(price),
+            usd_per_unit=None if price is None else price / block,
             tags=own,
             cluster=cluster,
             rows=rows,

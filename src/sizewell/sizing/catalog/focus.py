@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ _UNITS: Final = {
     **dict.fromkeys(("gb-month", "gb-mo", "gb/month", "1 gb/month", "gibibyte month", "gib-month"), "gb-month"),
     **dict.fromkeys(("gb", "1 gb", "gibibyte", "gib"), "gb"),
 }
+_BLOCK: Final = re.compile(r"(\d+) (.+)")
 _OWNED: Final = re.compile(r"^(?:resourcetags/)?(?:user[:_])?sizewell[-_:/]")
 _BATCH: Final = 1 << 14
 csv.field_size_limit(1 << 24)  # tags of a row may be longer than what the module takes
@@ -237,3 +239,29 @@ def unit_of(unit: str) -> str:
     """
     name = unit.strip().lower().removesuffix("s")
     return _UNITS.get(name, name)
+
+
+def block_of(row: Mapping[str, Any]) -> tuple[str, Decimal]:
+    """The unit of a row's quantity and price, and how many of it they count at once: Azure sells hours by the hundred.
+
+    Of "100 Hours" some of Microsoft's exports have the distinct unit alone, and the number in x_PricingBlockSize
+    (learn.microsoft.com/cloud-computing/finops/toolkit/powershell/data/Get-FinOpsPricingUnit).
+
+    >>> block_of({"PricingUnit": "100 Hours", "x_PricingBlockSize": "100"})
+    ('hour', Decimal('100'))
+    >>> block_of({"PricingUnit": "Hours", "x_PricingBlockSize": "10.0"}), block_of({"PricingUnit": "10K"})
+    (('hour', Decimal('10.0')), ('10k', Decimal('1')))
+    """
+    stated = plain(row.get("PricingUnit"))
+    name = unit_of(stated)
+    if name not in _UNITS.values() and (match := _BLOCK.fullmatch(stated.strip())):
+        unit = unit_of(match[2])
+        if unit in _UNITS.values() and int(match[1]):
+            return unit, Decimal(match[1])
+    if stated.strip()[:1].isdigit():
+        return name, Decimal(1)
+    try:
+        size = Decimal(plain(row.get("x_PricingBlockSize")))
+    except InvalidOperation:
+        return name, Decimal(1)
+    return name, size if size.is_finite() and size > 0 else Decimal(1)

@@ -27,6 +27,7 @@ from sizewell.sizing.catalog.focus import (
     METERS,
     SHORT,
     Rows,
+    block_of,
     cloud_of,
     is_linux,
     is_parquet,
@@ -241,6 +242,7 @@ class _Charge:
     usd_column: str
     currency: str
     currency_column: str
+    block: Decimal = Decimal(1)  # hours that the price is of
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -262,6 +264,7 @@ def _focus(row: Mapping[str, str]) -> _Charge | str:
         usd_column="ContractedUnitPrice",
         currency=row.get("PricingCurrency") or row["BillingCurrency"],
         currency_column="BillingCurrency",
+        block=block_of(row)[1],
     )
 
 
@@ -321,7 +324,7 @@ def _bill(reader: _Rows | _Bill, charge_of: Callable[[Mapping[str, str]], _Charg
             faults.append(replace(fault, fix=_IN_DOLLARS))
             break
         try:
-            usd = Decimal(charge.usd)
+            usd = Decimal(charge.usd) / charge.block
         except InvalidOperation:
             usd = Decimal(-1)
         if not usd.is_finite() or usd <= 0:
@@ -378,7 +381,7 @@ def _sheet(reader: _Rows) -> Imported:
             reason = "not a virtual machine"
         elif row[kind] != "Consumption":
             reason = "no pay-as-you-go price"
-        elif row[unit].strip().lower() not in HOURS:
+        elif block_of({"PricingUnit": row[unit]})[0] != "hour":  # both prices are of one block: the percent is theirs
             reason = "not billed by the hour"
         elif any(word in product for word in NO_LINUX) or name.endswith((" Spot", " Low Priority")):
             reason = "an operating system other than Linux, or spot"
@@ -425,7 +428,7 @@ def _sheet(reader: _Rows) -> Imported:
 def _left_out(row: Mapping[str, str]) -> str:
     if row["ChargeCategory"] != "Usage":
         return "no usage"
-    if row["PricingUnit"].strip().lower() not in HOURS:
+    if block_of(row)[0] != "hour":
         return "not billed by the hour"
     if not cloud_of(row):
         return "by another provider"
