@@ -159,6 +159,28 @@ def test_a_month_before_the_first_known_price_is_estimated_at_todays(program: Pa
     assert line["note"] == "estimated at today's price, as none of that month is known"
 
 
+TWO = """import pulumi, pulumi_aws as aws
+kind, count = {"dev": ("m5.large", 2), "prod": ("g4dn.xlarge", 1)}[pulumi.get_stack()]
+for number in range(count):
+    aws.ec2.Instance(f"vm-{number}", ami="ami-0123456789abcdef0", instance_type=kind,
+                     tags={"sizewell-stack": pulumi.get_stack()})
+"""
+
+
+def test_a_savings_plan_is_spent_once_in_a_month_that_lacks_some_prices(program: Path, sizewell: Sizewell) -> None:
+    (program / "__main__.py").write_text(TWO)
+    (program / "Pulumi.prod.yaml").write_text("config: {aws:region: us-east-1}\n")
+    plan = '{cloud: aws, usd_per_hour: 0.10, percent: {"*": 28}, from: 2026-01-01, until: 2027-06-30}'
+    (program / "own.yaml").write_text(f"savings_plans:\n  - {plan}\n")
+    write(program / "b.csv", row("1"), row("1", tags={"sizewell-stack": "prod"}))
+    asked = ("--actual", "b.csv", "--discounts", "own.yaml", "--months", "1", "--json", *ON)
+    said = json.loads(sizewell("forecast", *asked).out)
+    noted = {each["stack"] for each in said["actual"]["lines"] if "at today's price" in each["note"]}
+    assert noted == {"dev"}  # of m5.large no price of October is known, of g4dn.xlarge one is
+    then = {each["stack"]: each["estimated_usd"] for each in said["actual"]["stacks"]}
+    assert then == {each["stack"]: each["usd_by_month"][0] for each in said["stacks"]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -85,9 +85,7 @@ def command(args: Arguments) -> int:
         changes = [day for each in rates.bought for day in (each.since, _next(each.until))]
         days = days_of(months_from(on, args.months), changes)
         firsts = [date.fromisoformat(f"{month}-01") for month in past]
-        dated = at_dates(
-            request, sorted({*(day for parts in days.values() for day in parts), *firsts, *([on] if past else ())})
-        )
+        dated = at_dates(request, sorted({*(day for parts in days.values() for day in parts), *firsts}))
     charges = _charges(dated)
     about = _about(root, dated, charges)
     forecast = _ahead(request, dated, charges, about, days=days, catalog=catalog)

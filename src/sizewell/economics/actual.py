@@ -142,11 +142,8 @@ class Project:
 
 
 def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Project, on: date) -> Actual:
-    """A bill beside the lines of an estimate at the first day of each of its months; what had no known price then is
-    estimated at that of the day `on`.
-    """
+    """A bill beside the lines of an estimate at the first day of each of its months that are closed on a day."""
     closed = closed_months(bill, on)
-    today = {(each.urn, each.what): each for each in charges.get(on, ()) if not each.unpriced}
     charges = {day: charges.get(day, ()) for day in (date.fromisoformat(f"{month}-01") for month in closed)}
     cents = _Cents()
     lines: list[Compared] = []
@@ -168,8 +165,7 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
     for month in closed:
         first = date.fromisoformat(f"{month}-01")
         mine = [each for each in ours if each.month == month]
-        priced = (_at_todays(each, today) if each.unpriced else each for each in charges[first])
-        estimate = [_in(each, first, project.stacks[each.stack]) for each in priced]
+        estimate = [_in(each, first, project.stacks[each.stack]) for each in charges[first]]
         for each in estimate:
             if each.stack not in present:
                 absent[each.stack] = absent.get(each.stack, NOTHING) + each.usd
@@ -196,11 +192,6 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
         rates=_rates(ours, charges),
         usage=_usage(ours, charges, project, len(closed)),
     )
-
-
-def _at_todays(charge: Charge, today: Mapping[tuple[str, str], Charge]) -> Charge:
-    known = today.get((charge.urn, charge.what))
-    return charge if known is None else replace(known, later_price=True)
 
 
 def closed_months(bill: Bill, on: date) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from sizewell.sizing.catalog.focus import (
     read_rows,
 )
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.money import ESTIMATE
+from sizewell.sizing.money import ESTIMATE, LATER_PRICE
 
 NEEDED: Final = (
     *("BillingPeriodStart", "BillingPeriodEnd", "BillingCurrency", "ChargeCategory", "ProviderName", "ServiceName"),
@@ -39,7 +39,10 @@ _ALSO: Final = (
     *("CapacityReservationStatus", "ContractedUnitPrice", "ChargeFrequency", "x_UsageType", "x_InstanceType"),
     *("x_SkuDetails", "x_SkuMeterSubcategory", "x_PricingBlockSize"),
 )
-_OF_ESTIMATES: Final = ("ChargeDescription", "x_Stack", "x_Component", "x_Urn", "x_Unpriced", "CommitmentDiscountType")
+_OF_ESTIMATES: Final = (
+    *("ChargeDescription", "x_Stack", "x_Component", "x_Urn", "x_Unpriced", "CommitmentDiscountType"),
+    "x_Confidence",
+)
 _AMOUNTS: Final = ("PricingQuantity", "EffectiveCost", "BilledCost")
 _APART: Final = {"credit": "credit", "tax": "tax", "adjustment": "adjustment"}
 CLUSTER_TAGS: Final = ("aws:eks:cluster-name", "eks:cluster-name", "goog-k8s-cluster-name", "aks-managed-cluster-name")
@@ -244,6 +247,7 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
             urn=row.get("x_Urn", ""),
             unpriced=row.get("x_Unpriced", ""),
             own_commitment=row.get("CommitmentDiscountType", "") in ("Own commitment", "Savings plan"),
+            later_price=row.get("x_Confidence", "") == LATER_PRICE,
         )  # fmt: skip
 
 

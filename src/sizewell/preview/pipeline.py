@@ -31,6 +31,7 @@ from sizewell.recording.plans import Engine, Planned
 from sizewell.resources.recorded import Hidden, Plan
 from sizewell.sizing.catalog.rates import Discounts, SharedOut
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
+from sizewell.sizing.money import LATER_PRICE, Priced, Unpriced
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 
@@ -90,7 +91,11 @@ class Dated:
 
 
 def at_dates(request: Request, days: Iterable[date]) -> Dated:
-    """A preview for each day; the programs are evaluated once."""
+    """A preview for each day; the programs are evaluated once.
+
+    What had no known price on a day before the request's is at that of the request's, before commitments are shared
+    out: they pay for it on that day as for the rest.
+    """
     heads = _heads(request)
     resources = {}
     for stack, head in heads.items():
@@ -112,11 +117,11 @@ def at_dates(request: Request, days: Iterable[date]) -> Dated:
             pricing.unused or set()
         )
 
-    previews = {day: _previewed(replace(request, on=day), heads) for day in days}
+    previews = {day: _previewed(replace(request, on=day), heads, max(day, request.on)) for day in days}
     return Dated(previews=previews, resources=resources, counting=counting)
 
 
-def _previewed(request: Request, heads: dict[str, _Head]) -> records.Preview:
+def _previewed(request: Request, heads: dict[str, _Head], later: date | None = None) -> records.Preview:
     from sizewell.resources.usage import NO_USAGE, read_usage
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.overlay import read_own_rates
@@ -128,6 +133,7 @@ def _previewed(request: Request, heads: dict[str, _Head]) -> records.Preview:
         on=request.on,
         usage=read_usage(request.usage) if request.usage else NO_USAGE,
         discounts=read_own_rates(request.discounts, catalog) if request.discounts else NO_DISCOUNTS,
+        later=later,
     )
     with _base(request) as base:
         names = list(heads)
@@ -279,12 +285,25 @@ class _Pricing:
     on: date
     usage: Usage | None
     discounts: Discounts | None
+    later: date | None = None  # of whose prices is what has none on `on`
     unused: frozenset[tuple[str, str]] | None = None  # statements of use that no stack has asked for so far
 
     def side(self, plan: Plan) -> Side:
         """A plan and what it costs before commitments, which `_share` deals out over all stacks."""
         pricing = self.price(plan, self.catalog)
         self.unused = pricing.unused if self.unused is None else self.unused & pricing.unused
+        lacking = any(isinstance(item.price, Unpriced) for item in pricing.items)
+        if lacking and self.later is not None and self.later > self.on:
+            later = replace(self, on=self.later).price(plan, self.catalog).items
+            known = {(each.resource, each.component, each.what): replace(each, confidence=LATER_PRICE)
+                     for each in later if isinstance(each.price, Priced)}  # fmt: skip
+            items = (
+                known.get((item.resource, item.component, item.what), item)
+                if isinstance(item.price, Unpriced)
+                else item
+                for item in pricing.items
+            )
+            pricing = replace(pricing, items=tuple(items))
         return Side(plan=plan, pricing=pricing)
 
     def price(self, plan: Plan, catalog: Catalog) -> Pricing:

@@ -19,6 +19,7 @@ CENT = Decimal("0.01")
 Cadence = Literal["monthly", "once"]
 Terms = Literal["list", "sustained use", "own rate", "own discount", "own commitment", "own savings plan"]
 ESTIMATE: Final = "estimate"  # why a price is weak that nobody lists or quotes
+LATER_PRICE: Final = "a later price"  # the confidence of a line that had no known price on its day
 
 
 class Asked(NamedTuple):
