@@ -53,6 +53,33 @@ def test_months_ahead_are_those_of_the_preview(program: Path, sizewell: Sizewell
     assert one.split() == ["stack", "owner", "2026-12", "budget"]
 
 
+def test_what_is_in_no_total_is_named_as_in_the_preview_and_marks_the_totals(program: Path, sizewell: Sizewell) -> None:
+    added = (
+        'aws.s3.Bucket("data", tags={"sizewell-stack": "dev"})\n',
+        'aws.ec2.Instance("big", ami="ami-1", instance_type="p0.unheard", tags={"sizewell-stack": "dev"})\n',
+    )
+    (program / "Pulumi.prod.yaml").write_text("config: {aws:region: us-east-1}\n")
+    (program / "__main__.py").write_text("import pulumi\n" + PROGRAM % "" + "".join(added))
+    (preview,) = json.loads(sizewell("preview", "dev", "--json", *ON).out)["stacks"]
+    said = json.loads(sizewell("forecast", "dev", "--months", "2", "--json", *ON).out)
+    (dev,) = said["stacks"]
+    assert preview["outside"]
+    assert dev["outside"] == preview["outside"]
+    assert len(dev["unpriced"]) == len(preview["unpriced"]) == 1
+    for form in ((), ("--markdown",), ("--html", "-")):
+        text = " ".join(sizewell("forecast", "--months", "2", *form, *ON).out.replace("&#39;", "'").split())
+        for line in preview["outside"]:
+            assert f"dev: outside the totals: {line}" in text.replace("\\", "")
+        assert "+ ? forecast" in text
+    table = sizewell("forecast", "dev", "--months", "1", *ON).out.splitlines()
+    assert "+ ?" in next(each for each in table if each.startswith("dev "))
+    (program / "__main__.py").write_text(PROGRAM % "" + added[0])
+    assert "USD + ? forecast" in " ".join(sizewell("forecast", "dev", *ON).out.split())
+    whole = ', root_block_device={"volume_size": 8, "volume_type": "gp3"})\n'
+    (program / "__main__.py").write_text((PROGRAM % "").partition("\n)\naws.lambda_")[0].rstrip(",") + whole)
+    assert "+" not in sizewell("forecast", "dev", *ON).out
+
+
 def test_ends_commitments_and_budgets(program: Path, sizewell: Sizewell) -> None:
     (program / "__main__.py").write_text(PROGRAM % ', "sizewell-expires": "2027-01-11"')
     (program / "catalog").mkdir()

@@ -166,6 +166,7 @@ def _about(root: Path, dated: Dated, charges: Mapping[date, Sequence[Charge]]) -
             budget_usd=stack.budget.usd_per_month if stack.budget else None,
             begins=_begins(decision),
             failed=bool(stack.failed),
+            outside=stack.outside,
         )
     return known
 
@@ -318,6 +319,7 @@ def _document(
                 "over_budget_in": [f"{forecast.months[number]:%Y-%m}" for number in row.over()],
                 "usd_by_month": None if row.about.failed else row.usd,
                 "unpriced": row.unpriced,
+                "outside": row.about.outside,
                 "lines": [
                     {"component": line.component, "what": line.what, "usd_by_month": line.usd} for line in row.lines
                 ],

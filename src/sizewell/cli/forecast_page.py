@@ -29,7 +29,13 @@ DRAWN: Final = 4  # stacks that have a line of their own; a chart has five that 
 def page(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], units: text.Units) -> str:
     """The page as text."""
     total = sum(forecast.usd, Decimal(0))
-    cards = [Card(f"Next {len(forecast.months)} months", f"{total:,.2f} USD", f"from {forecast.months[0]:%Y-%m} on")]
+    cards = [
+        Card(
+            f"Next {len(forecast.months)} months",
+            f"{total:,.2f} USD{text.missing(forecast.rows)}",
+            f"from {forecast.months[0]:%Y-%m} on",
+        )
+    ]
     figures = [Figure("Months ahead", "US dollars, cumulative", _lines("Months ahead", _ahead(forecast)))]
     if actual is not None and actual.months:
         cards += [

@@ -220,7 +220,8 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
     total = sum(forecast.usd, Decimal(0))
     span = f"{first:%Y-%m}" if count == 1 else f"{first:%Y-%m} to {last:%Y-%m}"
     yield Part(
-        f"{span}: {_usd(total)} USD forecast", [f"USD: {'; '.join(flow([Decimal(0), *forecast.usd])) or 'nothing'}"]
+        f"{span}: {_usd(total)} USD{missing(forecast.rows)} forecast",
+        [f"USD: {'; '.join(flow([Decimal(0), *forecast.usd])) or 'nothing'}"],
     )
     months = [f"{first:%Y-%m}"] if count == 1 else [f"{first:%Y-%m}", f"{last:%Y-%m}", plural(count, "month")]
     yield Part(
@@ -230,9 +231,13 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
         texts=("stack", "owner", "budget"),
     )
     for key, name in (("owner", "owner"), ("cost_center", "cost center"), ("environment", "environment")):
-        sums = {each: usd for each, usd in forecast.by(key).items() if usd}
+        marks = {each: missing(row for row in forecast.rows if getattr(row.about, key) == each)
+                 for each in forecast.by(key)}  # fmt: skip
+        sums = {each: usd for each, usd in forecast.by(key).items() if usd or marks[each]}
         if len(sums) > 1:
-            yield Part(f"by {name}", [f"{each or 'none stated'}: {_usd(usd)} USD" for each, usd in sums.items()])
+            yield Part(
+                f"by {name}", [f"{each or 'none stated'}: {_usd(usd)} USD{marks[each]}" for each, usd in sums.items()]
+            )
     over = [
         f"{row.about.stack}: over its budget of {_usd(row.about.budget_usd or Decimal(0))} USD a month in "
         f"{plural(len(row.over()), 'month')}, from {forecast.months[row.over()[0]]:%Y-%m} on"
@@ -240,7 +245,8 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
         if row.over()
     ]
     unpriced = [f"{row.about.stack}: in no figure: {each}" for row in forecast.rows for each in row.unpriced]
-    if notes := [*over, *forecast.notes, *unpriced]:
+    outside = [f"{row.about.stack}: outside the totals: {each}" for row in forecast.rows for each in row.about.outside]
+    if notes := [*over, *forecast.notes, *unpriced, *outside]:
         yield Part("notes", notes)
 
 
@@ -250,7 +256,12 @@ def _row(row: Row) -> list[str]:
     if about.failed:
         return [about.stack, about.owner, *["?" for _ in figures], ""]
     budget = "" if about.budget_usd is None else f"{about.budget_usd:,.0f}" + (", over" if row.over() else "")
-    return [about.stack, about.owner, *map(_usd, figures), budget]
+    return [about.stack, about.owner, *(_usd(each) + missing([row]) for each in figures), budget]
+
+
+def missing(rows: Iterable[Row]) -> str:
+    """What stands behind a total that something is missing from."""
+    return " + ?" if any(row.unpriced or row.about.outside or row.about.failed for row in rows) else ""
 
 
 def show(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], units: Units) -> None:

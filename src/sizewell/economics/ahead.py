@@ -32,6 +32,7 @@ class About:
     budget_usd: Decimal | None = None  # a month
     begins: Mapping[str, date] | None = None  # component -> the day on which its block of capacity begins
     failed: bool = False  # its program, so that nobody knows what it costs
+    outside: tuple[str, ...] = ()  # what is billed by a use that nobody stated, as its preview says it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,7 @@ def ahead(
     months = tuple(days)
     about = {each.stack: each for each in stacks}
     sums: dict[tuple[str, str, str], list[Decimal]] = {}
-    unpriced: dict[str, dict[str, None]] = {name: {} for name in about}
+    unpriced: dict[str, dict[str, str]] = {name: {} for name in about}
     unused = [NOTHING] * len(months)
     for number, month in enumerate(months):
         for part, day in enumerate(days[month]):
@@ -152,7 +153,8 @@ def ahead(
             for charge in charges[day]:
                 own = about[charge.stack]
                 if charge.unpriced:
-                    unpriced[charge.stack][f"{charge.component}: {charge.what}: {charge.unpriced}"] = None
+                    # Once, with the first reason, which names a day.
+                    unpriced[charge.stack].setdefault(f"{charge.component}: {charge.what}", charge.unpriced)
                 if charge.once:
                     begins = (own.begins or {}).get(charge.component, months[0])
                     share = Decimal(part == 0 and begins.replace(day=1) == month)
@@ -174,7 +176,7 @@ def ahead(
                 for (stack, component, what), usd in sums.items()
                 if stack == each.stack
             ),
-            unpriced=tuple(unpriced[each.stack]),
+            unpriced=tuple(f"{what}: {reason}" for what, reason in unpriced[each.stack].items()),
         )
         for each in stacks
     ]
