@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,11 +91,46 @@ def test_a_stack_of_which_there_is_no_row_is_named(tmp_path: Path) -> None:
     assert (actual.absent, actual.lines, actual.off()) == ({"dev": Decimal("587.50")}, (), ())
 
 
-def test_a_commitment_that_nobody_stated_is_a_price_of_the_same_machine(tmp_path: Path) -> None:
+def test_a_commitment_that_nobody_stated_is_the_cause_of_its_price(tmp_path: Path) -> None:
     covered = row("365", PricingCategory="Committed", CommitmentDiscountStatus="Used", ContractedUnitPrice="0.8048")
     actual = beside(tmp_path, [line()], [covered])
-    assert actual.causes() == {"price": Decimal("-222.50")}
+    assert actual.causes() == {"commitment": Decimal("-222.50")}
+    assert [each.what for each in actual.lines] == ["g6.xlarge, committed in the place of on-demand"]
     assert not actual.rates.rates
+
+
+@pytest.mark.parametrize(
+    ("mine", "cells", "cause"),
+    [
+        ("Standard", {"PricingCategory": "Dynamic"}, "spot"),
+        ("Standard", {"PricingCategory": "Committed"}, "commitment"),
+        ("Standard", {"CommitmentDiscountStatus": "Used"}, "commitment"),
+        ("Standard", {"PricingCategory": "Commitment-Based"}, "commitment"),
+        ("Dynamic", {}, "on-demand"),
+        ("Dynamic", {"PricingCategory": "Committed"}, "commitment"),
+        ("Committed", {}, "on-demand"),
+        ("Dynamic", {"PricingCategory": "Dynamic"}, "price"),
+    ],
+)
+def test_another_market_than_estimated_is_the_cause_of_another_price(
+    tmp_path: Path, mine: str, cells: dict[str, str], cause: str
+) -> None:
+    billed = row("223.2", PricingQuantity="744", ContractedUnitPrice="0.3", **cells)
+    actual = beside(tmp_path, [line(PricingCategory=mine)], [billed])
+    assert actual.causes() == {cause: Decimal("-375.57"), "hours": Decimal("11.27")}
+    (only,) = actual.lines
+    assert ("in the place of" in only.what) == (cause != "price")
+
+
+def test_two_other_markets_explain_their_part_of_the_price_each(tmp_path: Path) -> None:
+    billed = (
+        row("100", PricingQuantity="300", PricingCategory="Dynamic"),
+        row("200", PricingQuantity="430", PricingCategory="Committed"),
+    )
+    actual = beside(tmp_path, [line()], billed)
+    assert actual.causes() == {"spot": Decimal("-141.44"), "commitment": Decimal("-146.06")}
+    (only,) = actual.lines
+    assert only.what == "g6.xlarge, committed and spot in the place of on-demand"
 
 
 def test_google_bills_the_parts_of_a_machine_which_are_not_compared_by_quantity(tmp_path: Path) -> None:

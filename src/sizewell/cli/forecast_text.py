@@ -130,14 +130,17 @@ def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
 
 
 def _because(line: Compared) -> str:
+    from sizewell.economics.actual import OTHER_MARKET, PRICE
+
     said = []
+    prices = [cause for cause in line.causes if cause in (PRICE, *OTHER_MARKET.values())]
     for cause, usd in line.causes.items():
         amounts = ""
         if line.estimated_quantity is not None and line.billed_quantity is not None:
             wanted, used = line.estimated_quantity, line.billed_quantity
             if cause in ("hours", "quantity"):
                 amounts = f" {wanted:,.1f} -> {used:,.1f}"
-            elif cause == "price" and wanted and used:
+            elif prices == [cause] and wanted and used:
                 amounts = f" {_price(line.estimated_usd / wanted)} -> {_price(line.billed_usd / used)}"
         said.append(f"{cause}{amounts}" + (f" ({_signed(usd)})" if len(line.causes) > 1 else ""))
     return ", ".join([*said, *([line.note] if line.note else [])])

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.economics.ahead import About, after, cost_of, share_of
-from sizewell.economics.bill import Bill, Charge
+from sizewell.economics.bill import COMMITTED, Bill, Charge
 from sizewell.sizing.catalog.rates import Discounts, Rate
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH
 
@@ -21,7 +21,19 @@ OTHER_MACHINES: Final = "other machines"
 PRICE, HOURS, QUANTITY = "price", "hours", "quantity"
 NOT_ESTIMATED, NOT_BILLED, MIXED = "not estimated", "not billed", "price and quantity"
 CREDITS: Final = "credits, corrections and tax"
-CAUSES: Final = (PRICE, HOURS, QUANTITY, OTHER_MACHINES, MIXED, NOT_ESTIMATED, NOT_BILLED, CREDITS)
+# Why a price is another than estimated: the market in which the same machine was billed.
+OTHER_MARKET: Final = {"spot": "spot", COMMITTED: "commitment", "on-demand": "on-demand"}
+CAUSES: Final = (
+    PRICE,
+    *OTHER_MARKET.values(),
+    HOURS,
+    QUANTITY,
+    OTHER_MACHINES,
+    MIXED,
+    NOT_ESTIMATED,
+    NOT_BILLED,
+    CREDITS,
+)
 OFF: Final = Decimal("0.2")  # of the estimate: a stack that is further off is named
 NOTHING: Final = Decimal("0.00")
 _STORES: Final = ("s3", "simple storage", "cloud storage", "storage accounts", "elastic file")  # sold by what they hold
@@ -321,7 +333,7 @@ def _line(
         each = estimated / wanted if wanted else exact / used if used else Decimal(0)
         moved = _rounded((used - wanted) * each)
         causes[HOURS if some.unit == "hour" else QUANTITY] = moved
-        causes[PRICE] = gap - moved
+        causes |= _priced(gap - moved, each, ours, theirs)
     hours = used - wanted if ours and theirs and alike and some.machine and some.unit == "hour" else Decimal(0)
     hours += sum((each.quantity for each in theirs if each.unused and each.machine), Decimal(0)) if not ours else 0
     if ours and theirs:
@@ -353,6 +365,21 @@ def _line(
     )
 
 
+def _priced(usd: Decimal, each: Decimal, ours: Sequence[Charge], theirs: Sequence[Charge]) -> dict[str, Decimal]:
+    """What the price explains, by the market in which the same machine was billed where it was estimated in another;
+    `each` is the estimated price of a unit.
+    """
+    estimated = {charge.market for charge in ours}
+    causes: dict[str, Decimal] = {}
+    for charge in theirs:
+        other = charge.market not in estimated and charge.market in OTHER_MARKET
+        cause = OTHER_MARKET[charge.market] if other else PRICE
+        causes[cause] = causes.get(cause, Decimal(0)) + charge.usd - charge.quantity * each
+    causes = {cause: _rounded(moved) for cause, moved in causes.items()}
+    last = max(causes, key=lambda cause: abs(causes[cause]))
+    return causes | {last: causes[last] + usd - sum(causes.values())}  # a cent of rounding
+
+
 def _hours_of(month: str) -> Decimal:
     first = date.fromisoformat(f"{month}-01")
     return Decimal(24 * (after(first) - first).days)
@@ -363,6 +390,9 @@ def _what(ours: Sequence[Charge], theirs: Sequence[Charge], *, alike: bool) -> s
     names = [sorted({each.machine for each in side}) for side in (ours, theirs)]
     if ours and theirs and all(map(all, names)) and names[0] != names[1]:
         return f"{', '.join(names[1])} in the place of {', '.join(names[0])}"
+    markets = [sorted({each.market for each in side}) for side in (ours, theirs)]
+    if some.machine and alike and ours and theirs and not {*markets[0]} & {*markets[1]}:
+        return f"{some.machine}, {' and '.join(markets[1])} in the place of {' and '.join(markets[0])}"
     if some.machine and (alike or not (ours and theirs)):
         return ", ".join(filter(None, (some.machine, some.market)))
     if not theirs:

@@ -47,6 +47,7 @@ _AMOUNTS: Final = ("PricingQuantity", "EffectiveCost", "BilledCost")
 _APART: Final = {"credit": "credit", "tax": "tax", "adjustment": "adjustment"}
 CLUSTER_TAGS: Final = ("aws:eks:cluster-name", "eks:cluster-name", "goog-k8s-cluster-name", "aks-managed-cluster-name")
 USD: Final = "USD"
+COMMITTED: Final = "committed"  # the market of what a commitment covers
 ZERO: Final = Decimal(0)
 
 
@@ -218,6 +219,9 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
         price = _price(row.get("ContractedUnitPrice", ""))
         unit, block = block_of(row)
         machine = any_machine_of(row)
+        market = row["PricingCategory"].lower()
+        if row.get("CommitmentDiscountStatus", "").lower() == "used" or market.startswith("commit"):
+            market = COMMITTED
         yield Charge(
             month=_day(row["BillingPeriodStart"], "BillingPeriodStart", path, line)[:7],
             ends=_day(row["BillingPeriodEnd"], "BillingPeriodEnd", path, line),
@@ -226,7 +230,7 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
             service=row["ServiceName"],
             region=row.get("RegionId", ""),
             machine=machine,
-            market=MARKETS.get(row["PricingCategory"].lower(), row["PricingCategory"].lower()) if machine else "",
+            market=MARKETS.get(market, market) if machine else "",
             unit=unit,
             meter=row.get("SkuMeter", "") or row.get("x_UsageType", ""),
             unused="unused" in (row.get("CommitmentDiscountStatus", "").lower(),
