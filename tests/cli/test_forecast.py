@@ -186,6 +186,27 @@ def test_a_month_before_the_first_known_price_is_estimated_at_todays(program: Pa
     assert line["note"] == "estimated at today's price, as none of that month is known"
 
 
+@pytest.mark.parametrize(
+    ("own", "estimated"),
+    [
+        ("commitments:\n  - {%s, count: 1, usd_per_hour: 0.50, from: 2025-10-16, until: 2026-10-15}\n", "479.84"),
+        ("commitments:\n  - {%s, count: 1, usd_per_hour: 0.50, from: 2026-10-16, until: 2027-10-15}\n", "472.67"),
+        ("savings_plans:\n  - {cloud: aws, usd_per_hour: 0.80, percent: {'*': 50}, until: 2026-10-15}\n", "445.37"),
+        ("commitments:\n  - {%s, count: 1, usd_per_hour: 0.50, from: 2025-10-01, until: 2026-10-31}\n", "365.00"),
+    ],
+)
+def test_a_commitment_that_begins_or_ends_in_a_billed_month_counts_by_its_days(
+    program: Path, sizewell: Sizewell, own: str, estimated: str
+) -> None:
+    held = "cloud: aws, instance_type: g6.xlarge, region: us-east-1"
+    (program / "own.yaml").write_text(own.replace("%s", held))
+    write(program / "b.csv", row("600"))
+    asked = ("--actual", "b.csv", "--discounts", "own.yaml", "--months", "1", "--json", *ON)
+    lines = json.loads(sizewell("forecast", *asked).out)["actual"]["lines"]
+    sums = [Decimal(each["estimated_usd"]) for each in lines if "g6.xlarge" in each["what"]]
+    assert sum(sums) == Decimal(estimated)  # 365.00 or 293.75 with it, 587.50 without, each by its 15 or 16 of 31 days
+
+
 TWO = """import pulumi, pulumi_aws as aws
 kind, count = {"dev": ("m5.large", 2), "prod": ("g4dn.xlarge", 1)}[pulumi.get_stack()]
 for number in range(count):

@@ -84,8 +84,8 @@ def command(args: Arguments) -> int:
         rates = _rates(request, catalog)
         changes = [day for each in rates.bought for day in (each.since, _next(each.until))]
         days = days_of(months_from(on, args.months), changes)
-        firsts = [date.fromisoformat(f"{month}-01") for month in past]
-        dated = at_dates(request, sorted({*(day for parts in days.values() for day in parts), *firsts}))
+        billed = days_of((date.fromisoformat(f"{month}-01") for month in past), changes)
+        dated = at_dates(request, sorted({day for parts in (*days.values(), *billed.values()) for day in parts}))
     charges = _charges(dated)
     about = _about(root, dated, charges)
     forecast = _ahead(request, dated, charges, about, days=days, catalog=catalog)

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from sizewell.economics.ahead import About, after, cost_of, share_of
+from sizewell.economics.ahead import About, after, cost_of, days_of, share_of
 from sizewell.economics.bill import COMMITTED, Bill, Charge
 from sizewell.sizing.catalog.rates import Discounts, Rate
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH
@@ -154,9 +154,12 @@ class Project:
 
 
 def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Project, on: date) -> Actual:
-    """A bill beside the lines of an estimate at the first day of each of its months that are closed on a day."""
+    """A bill beside the lines of an estimate, at the first day of each of its months that are closed on a day and at
+    each other day in them from which on other commitments hold.
+    """
     closed = closed_months(bill, on)
-    charges = {day: charges.get(day, ()) for day in (date.fromisoformat(f"{month}-01") for month in closed)}
+    days = days_of((date.fromisoformat(f"{month}-01") for month in closed), charges)
+    charges = {day: charges.get(day, ()) for parts in days.values() for day in parts}
     cents = _Cents()
     lines: list[Compared] = []
     others: dict[tuple[str, str], Decimal] = {}
@@ -177,7 +180,11 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
     for month in closed:
         first = date.fromisoformat(f"{month}-01")
         mine = [each for each in ours if each.month == month]
-        estimate = [_in(each, first, project.stacks[each.stack]) for each in charges[first]]
+        estimate = [
+            _in(each, days[first], part, project.stacks[each.stack])
+            for part, day in enumerate(days[first])
+            for each in charges[day]
+        ]
         for each in estimate:
             if each.stack not in present:
                 absent[each.stack] = absent.get(each.stack, NOTHING) + each.usd
@@ -289,12 +296,15 @@ def _service(charge: Charge) -> tuple[str, str, str]:
     return (charge.stack, charge.cloud, charge.service)
 
 
-def _in(charge: Charge, first: date, about: About) -> Charge:
-    """A line of an estimate as that of one month: until its stack ends, what is paid once in the month it is of."""
-    share = share_of(first, (first,), 0, about.ends)
+def _in(charge: Charge, days: Sequence[date], part: int, about: About) -> Charge:
+    """A line of an estimate as that of a part of a month: until its stack ends, what is paid once in the month it is
+    of.
+    """
+    first = days[0]
+    share = share_of(first, days, part, about.ends)
     if charge.once:
         begins = (about.begins or {}).get(charge.component)
-        share = Decimal(begins is not None and begins.replace(day=1) == first)
+        share = Decimal(part == 0 and begins is not None and begins.replace(day=1) == first)
     return replace(charge, quantity=charge.quantity * share, usd=cost_of(charge, share))
 
 
