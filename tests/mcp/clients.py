@@ -51,10 +51,16 @@ class Client:
         return reply
 
 
+def _nobody() -> dict[str, str]:
+    """This process's environment without logins to clouds, which other tests may have set."""
+    logins = ("AWS_", "GOOGLE_", "AZURE_", "ARM_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(logins)}
+
+
 @contextlib.asynccontextmanager
 async def session(folder: Path, environment: dict[str, str]) -> AsyncIterator[ClientSession]:
     parameters = StdioServerParameters(
-        command=sys.executable, args=["-m", "sizewell", "mcp", "-q"], cwd=folder, env={**os.environ, **environment}
+        command=sys.executable, args=["-m", "sizewell", "mcp", "-q"], cwd=folder, env={**_nobody(), **environment}
     )
     async with stdio_client(parameters) as (read, write), ClientSession(read, write) as made:
         await made.initialize()

@@ -84,7 +84,10 @@ def test_each_dimension_of_a_table_has_bounds_of_its_own() -> None:
     made = resource("aws:dynamodb/table:Table", "t", {"readCapacity": 5, "writeCapacity": 5})
     reads = target(made, "dynamodb:table:ReadCapacityUnits", 10, 400)
     found = {line.what: hours(line) for line in lines(made, reads)}
-    assert found == {"read capacity of the table": (10, 10, 400), "write capacity of the table": (5, 5, 5)}
+    assert found == {
+        "read capacity of the table, dynamodb.read_unit.hour": (10, 10, 400),
+        "write capacity of the table, dynamodb.write_unit.hour": (5, 5, 5),
+    }
 
 
 def test_readers_that_a_policy_adds_are_machines_of_their_cluster() -> None:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
 from sizewell.sizing.catalog.fee_lists import FeeList
-from sizewell.sizing.catalog.in_stock import InStock
 from sizewell.sizing.catalog.machine_prices import MachinePrices
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
@@ -38,6 +37,9 @@ from sizewell.sizing.catalog.records import (
 )
 from sizewell.sizing.money import ESTIMATE, Price, Priced, Unpriced
 from sizewell.sizing.providers import cloud_of_service, clouds_where, machine_type
+
+if TYPE_CHECKING:  # of records with pydantic, which a load does without
+    from sizewell.sizing.catalog.in_stock import InStock
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
 TO_ANOTHER_REGION = "egress.inter_region"  # the fee to most other regions; behind a dot, to one of them
