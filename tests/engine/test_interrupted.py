@@ -80,7 +80,11 @@ def until_done(engine, run):
 
 
 def same_and_gone(engine, stack):
-    assert {step["op"] for step in engine.preview(stack)["steps"]} <= {"same", "read"}
+    steps = engine.preview(stack)["steps"]
+    changes = [
+        (step["op"], step["urn"], step.get("diffReasons")) for step in steps if step["op"] not in ("same", "read")
+    ]
+    assert changes == []
     nothing_twice(engine)
     engine.destroy(stack)
     assert standing(engine) == {}
