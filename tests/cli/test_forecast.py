@@ -96,6 +96,22 @@ def test_ends_commitments_and_budgets(program: Path, sizewell: Sizewell) -> None
     shown = sizewell("forecast", "--months", "3", *ON).out
     assert "its last day is 2026-12-31" in shown
     assert "dev ends on 2027-01-11" in shown
+    first, second, third = (
+        f"{sum(Decimal(each['usd_by_month'][month]) for each in said['stacks']):,.2f}" for month in range(3)
+    )
+    assert f"2026-12: {first} USD; 2027-01: {second} USD; 2027-02: {third} USD" in shown
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        ("2027-01-11T08:00:00Z", "dev ends on 2027-01-11"),
+        ("never", "dev: the end of its tags, 'never', is not a date: none is counted"),
+    ],
+)
+def test_an_end_is_read_of_a_date_a_time_and_a_word(program: Path, sizewell: Sizewell, tag: str, said: str) -> None:
+    (program / "__main__.py").write_text(PROGRAM % f', "sizewell-expires": "{tag}"')
+    assert said in sizewell("forecast", "--months", "3", *ON).out
 
 
 def test_what_the_bill_proves_is_taken_by_the_real_commands(program: Path, sizewell: Sizewell) -> None:

@@ -11,7 +11,7 @@ import click
 from sizewell.cli import output
 from sizewell.cli.answers import read_all
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import INPUT, PATH, iso_date
+from sizewell.cli.parameters import INPUT, PATH, iso_date, one_form
 from sizewell.cli.project import typed
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
@@ -40,7 +40,6 @@ EXAMPLES = """examples:
 
 exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or the line is wrong
 """
-FORMS = ("json", "markdown", "html")
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
@@ -55,9 +54,7 @@ FORMS = ("json", "markdown", "html")
 @click.option("--markdown", is_flag=True, help="print Markdown")
 @click.option("--html", type=PATH, metavar="FILE", help="write a page with plots; - prints it")
 def command(args: Arguments) -> int:
-    asked = [f"--{name}" for name in FORMS if getattr(args, name)]
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} are forms of one answer\n  fix: leave all but one of them out")
+    one_form(json=args.json, markdown=args.markdown, html=args.html)
     share = _share(args.utilization)
 
     from sizewell.economics.compare import compare

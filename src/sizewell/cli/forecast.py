@@ -13,7 +13,7 @@ import click
 
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import INPUT, PATH, iso_date, stacks
+from sizewell.cli.parameters import INPUT, PATH, iso_date, one_form, stacks
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
@@ -42,7 +42,6 @@ EXAMPLES = """examples:
 
 exit code: 0 success, 64 a bill, another file or the line is wrong, 69 the program of a stack failed
 """
-FORMS = ("json", "markdown", "html")
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
@@ -51,16 +50,14 @@ FORMS = ("json", "markdown", "html")
 @click.option("--actual", multiple=True, type=INPUT, metavar="FILE", help="a bill in the columns of FOCUS; repeatable")
 @click.option("--write", type=PATH, metavar="FOLDER", help="with --actual: write rates.yaml and usage.yaml into it")
 @click.option("--teardown", is_flag=True, help="with --actual: add what teardown saved, by its journal")
-@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
+@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: egress, requests, storage")
 @click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
 @click.option("--on", type=iso_date, metavar="DATE", help="forecast from this date on (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
 @click.option("--markdown", is_flag=True, help="print Markdown")
 @click.option("--html", type=PATH, metavar="FILE", help="write a page with plots; - prints it")
 def command(args: Arguments) -> int:
-    asked = [f"--{name}" for name in FORMS if getattr(args, name)]
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} are forms of one answer\n  fix: leave all but one of them out")
+    one_form(json=args.json, markdown=args.markdown, html=args.html)
     if not args.actual and (args.write or args.teardown):
         option = "--write" if args.write else "--teardown"
         raise UsageError(f"{option}: rests on a bill\n  fix: name one with --actual FILE, or leave {option} out")
@@ -147,7 +144,8 @@ def _decision(root: Path, stack: str) -> Decision | None:
 
 
 def _about(root: Path, dated: Dated, charges: Mapping[date, Sequence[Charge]]) -> dict[str, About]:
-    from sizewell.economics.ahead import EXPIRES, About
+    from sizewell.economics.ahead import About
+    from sizewell.resources.expiry import USUAL_TAGS
 
     last = max(dated.previews)
     tags: dict[str, dict[str, str]] = {}
@@ -156,19 +154,28 @@ def _about(root: Path, dated: Dated, charges: Mapping[date, Sequence[Charge]]) -
     known = {}
     for stack in dated.previews[last].stacks:
         decision, own = _decision(root, stack.stack), tags.get(stack.stack, {})
-        ends = own.get(EXPIRES) or (decision.expires_at.isoformat() if decision and decision.expires_at else "")
+        tagged = next((own[tag] for tag in USUAL_TAGS if own.get(tag)), "")
         known[stack.stack] = About(
             stack=stack.stack,
             owner=decision.owner if decision else own.get("sizewell-owner", ""),
             cost_center=decision.cost_center if decision else own.get("sizewell-cost-center", ""),
             environment=decision.environment if decision else own.get("sizewell-environment", ""),
-            ends=date.fromisoformat(ends) if ends else None,
+            ends=_day(tagged) if tagged else decision.expires_at if decision else None,
+            end_unread=tagged if tagged and _day(tagged) is None else "",
             budget_usd=stack.budget.usd_per_month if stack.budget else None,
             begins=_begins(decision),
             failed=bool(stack.failed),
             outside=stack.outside,
         )
     return known
+
+
+def _day(stated: str) -> date | None:
+    """The day of a tag's date or time; None where it is neither."""
+    try:
+        return date.fromisoformat(stated[:10])
+    except ValueError:
+        return None
 
 
 def _begins(decision: Decision | None) -> dict[str, date]:
@@ -197,8 +204,10 @@ def _ahead(
     first, end = min(days), after(max(days))
     notes = [f"{each.title}: its last day is {each.until}; what it covers has its own price afterwards"
              for each in rates.bought if first <= each.until < end]  # fmt: skip
-    notes += [f"{each.stack} ends on {each.ends}: nothing is counted from then on"
+    notes += [f"{each.stack} ends on {each.ends}: nothing is counted from then on, as if something ended it on that day"
               for each in about.values() if each.ends and each.ends < end]  # fmt: skip
+    notes += [f"{each.stack}: the end of its tags, {each.end_unread!r}, is not a date: none is counted"
+              for each in about.values() if each.end_unread]  # fmt: skip
     last = dated.previews[max(dated.previews)]
     notes += [f"{stack.stack} is in no figure: {stack.failed.splitlines()[0]}" for stack in last.stacks if stack.failed]
     others = set(stacks_of(request.root)) - set(about)

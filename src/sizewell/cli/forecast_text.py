@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from sizewell.cli import output
-from sizewell.cli.economics_text import flow, markdown_table
+from sizewell.cli.economics_text import ROUNDING, markdown_table
 from sizewell.preview.render.escape import words
 from sizewell.preview.render.text import small
 from sizewell.sizing.units import plural
@@ -224,7 +225,7 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
     span = f"{first:%Y-%m}" if count == 1 else f"{first:%Y-%m} to {last:%Y-%m}"
     yield Part(
         f"{span}: {_usd(total)} USD{missing(forecast.rows)} forecast",
-        [f"USD: {'; '.join(flow([Decimal(0), *forecast.usd])) or 'nothing'}"],
+        [_by_month(forecast)],
     )
     months = [f"{first:%Y-%m}"] if count == 1 else [f"{first:%Y-%m}", f"{last:%Y-%m}", plural(count, "month")]
     yield Part(
@@ -251,6 +252,20 @@ def _ahead(forecast: Ahead) -> Iterator[Part]:
     outside = [f"{row.about.stack}: outside the totals: {each}" for row in forecast.rows for each in row.about.outside]
     if notes := [*over, *forecast.notes, *unpriced, *outside]:
         yield Part("notes", notes)
+
+
+def _by_month(forecast: Ahead) -> str:
+    """The total of each month, those in a row that cost the same together."""
+    runs: list[tuple[date, date, Decimal]] = []
+    for month, usd in zip(forecast.months, forecast.usd, strict=True):
+        first = runs.pop()[0] if runs and abs(runs[-1][2] - usd) <= ROUNDING else month
+        runs.append((first, month, usd))
+    return "; ".join(
+        f"{first:%Y-%m}: {_usd(usd)} USD"
+        if first == last
+        else f"{first:%Y-%m} to {last:%Y-%m}: {_usd(usd)} USD a month"
+        for first, last, usd in runs
+    )
 
 
 def _row(row: Row) -> list[str]:

@@ -66,6 +66,16 @@ def iso_date(text: str) -> date:
         raise ValueError(f"must be a date such as 2026-08-20, got {text!r}") from None
 
 
+def one_form(**stated: object) -> None:
+    """Refuse two forms of one answer, options by their names.
+
+    >>> one_form(json=True, html=None)
+    """
+    asked = [f"--{name}" for name, value in stated.items() if value]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are forms of one answer\n  fix: leave all but one of them out")
+
+
 def by_cloud(option: str, stated: Sequence[str]) -> dict[str, str]:
     """Values by cloud, of `CLOUD=VALUE`. UsageError for another form."""
     from sizewell.sizing.providers import CLOUDS

@@ -56,7 +56,7 @@ GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 @click.option("--format", type=Choice(FORMATS), default="terminal", help="output format (terminal)")
 @click.option("--json", "format", flag_value="json", help="same as --format json")
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="write to this file instead of printing")
-@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
+@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: egress, requests, storage")
 @click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
 @click.option("--guardrails", type=PATH, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
 @click.option("--unblock", metavar="REASON", default="", help="accept an exceeded limit, with the reason on record")

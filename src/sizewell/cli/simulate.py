@@ -15,7 +15,7 @@ import click
 from sizewell.cli import output
 from sizewell.cli.answers import read_all
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import PATH, iso_date
+from sizewell.cli.parameters import PATH, iso_date, one_form
 from sizewell.cli.project import typed
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import plural
@@ -84,8 +84,7 @@ def command(args: Arguments) -> int:
     if args.columns and not args.requests:
         raise UsageError("--columns names the columns of a log\n  fix: give the log with --requests FILE")
     stated = [name for name in ("burstiness", "cached") if getattr(args, name) is not None]
-    if args.html is not None and args.json:
-        raise UsageError("--html and --json are two forms of one answer\n  fix: leave one of them out")
+    one_form(html=args.html, json=args.json)
     if args.requests and stated:
         raise UsageError(f"--{stated[0]} is of a generated load; a log has its own\n  fix: leave --{stated[0]} out")
     if args.day and (args.requests or args.replicas):

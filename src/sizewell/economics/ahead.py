@@ -15,7 +15,6 @@ from typing import Final
 from sizewell.economics.bill import Charge
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 
-EXPIRES: Final = "sizewell-expires"
 UNUSED: Final = "commitments, unused"
 NOTHING: Final = Decimal("0.00")
 
@@ -29,6 +28,7 @@ class About:
     cost_center: str = ""
     environment: str = ""
     ends: date | None = None
+    end_unread: str = ""  # what a tag states of an end that is no date
     budget_usd: Decimal | None = None  # a month
     begins: Mapping[str, date] | None = None  # component -> the day on which its block of capacity begins
     failed: bool = False  # its program, so that nobody knows what it costs

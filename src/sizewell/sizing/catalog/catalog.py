@@ -356,7 +356,7 @@ class Catalog:
         reason = f"no price for {instance_type} in {region}, {market},{day or ' in the catalog'}"
         for item in self._withheld_of(cloud, instance_type):
             if item.market == market and item.region in (region, EVERYWHERE):
-                return f"{reason}: {item.reason}"
+                return f"{reason}: {item.why}"
         shape = self.shapes_by_type.get((cloud, instance_type))
         if shape is not None and market not in shape.markets:
             sold = ", ".join(sorted(shape.markets)) or "none"
@@ -365,14 +365,14 @@ class Catalog:
         return f"{reason}; {guess}" if guess is not None else reason
 
     def retired(self, cloud: str, instance_type: str) -> str:
-        """Since when a machine type is no longer to be had, as its withheld prices say; "" where they do not.
+        """The day on which a machine type was retired, by its withheld prices; "" where they name none.
 
         >>> from sizewell.sizing.catalog import load
         >>> load().retired("azure", "Standard_NC6s_v3"), load().retired("aws", "p3.2xlarge")
-        ('retired 2025-09-30', '')
+        ('2025-09-30', '')
         """
-        said = (item.reason.partition(":")[0] for item in self._withheld_of(cloud, instance_type))
-        return next((words for words in said if words.startswith("retired ")), "")
+        days = (item.retired_on for item in self._withheld_of(cloud, instance_type))
+        return next((day for day in days if day), "")
 
     def _withheld_of(self, cloud: str, instance_type: str) -> Sequence[Withheld]:
         by_type = self.memo.get(("withheld",))

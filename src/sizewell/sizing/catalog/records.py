@@ -237,8 +237,14 @@ class Withheld:
     market: str
     listed_usd_per_hour: Decimal | None
     date: Day
+    retired_on: DayOrNone  # when the machine type was retired; "" where it is withheld for another reason
     reason: str
     source: Source
+
+    @property
+    def why(self) -> str:
+        """In words, with the day on which it was retired."""
+        return f"retired {self.retired_on}: {self.reason}" if self.retired_on else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -303,7 +303,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         return _Open(index, shape, accelerator, machine, (_unknown(shape, accelerator, context),), 0.0)
     if not offers:
         reason = f"no price for {shape.instance_type} on {context.on.isoformat()}"
-        named = f"{reason}: {gone}" if gone and need.names_hardware else reason
+        named = f"{reason}: retired {gone}" if gone and need.names_hardware else reason
         return rejected(shape, Cause.NO_PRICE, named, relax=OTHER_MACHINES if gone else "")
     placed = [offer for offer in offers if _allowed(offer, need)]
     if not placed and not estimated:
