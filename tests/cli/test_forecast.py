@@ -128,6 +128,9 @@ def test_what_the_bill_proves_is_taken_by_the_real_commands(program: Path, sizew
         ),
         other("77.125", tags={}),
     )
+    (program / "taken").write_text("")
+    refused = sizewell("forecast", "--actual", str(bill), "--write", "taken", *ON)
+    assert (refused.code, "taken" in refused.err, "fix: " in refused.err) == (64, True, True), refused.err
     done = sizewell("forecast", "--actual", str(bill), "--write", "proved", "--json", *ON)
     assert done.code == 0, done.err
     actual = json.loads(done.out)["actual"]

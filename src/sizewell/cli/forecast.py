@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sizewell.cli import output, project
+from sizewell.cli import output, project, terminal
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import INPUT, PATH, iso_date, one_form, stacks
 from sizewell.sizing.errors import UsageError
@@ -263,16 +263,19 @@ def _proved(dated: Dated, actual: Actual) -> Actual:
 def _write(folder: Path, actual: Actual) -> None:
     from sizewell.cli.forecast_text import usage_file
     from sizewell.sizing.catalog.imports import as_yaml
+    from sizewell.sizing.files import write_whole
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--write: {folder}: {error.strerror}\n  fix: name a folder that can be made") from None
     files = {"rates.yaml": as_yaml(actual.rates, ", ".join(actual.files)) if actual.rates else "",
              "usage.yaml": usage_file(actual)}  # fmt: skip
     for name, content in files.items():
         if content:
-            output.write_file(folder / name, [content], "--write")
+            try:
+                write_whole(folder / name, content)
+            except OSError as error:
+                if error.errno in terminal.FULL:
+                    raise
+                told = f"--write: {folder}: {error.strerror}\n  fix: name a folder that can be made and written"
+                raise UsageError(told) from None
             output.note(f"wrote {folder / name}")
         else:
             output.note(f"{folder / name}: not written, as the bill proves nothing that it would have")
