@@ -135,6 +135,8 @@ def plain(struct: struct_pb2.Struct) -> dict[str, Any]:
 
 def outputs_of(token: str, name: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """What the cloud answers: the inputs and what it made up beside them; Azure gives identities back as a map."""
+    if token == "gcp:projects/serviceIdentity:ServiceIdentity":  # one agent of a service, whoever asks for it
+        name = f"{inputs.get('service')}-of-{inputs.get('project')}"
     outputs = {**sdk().computed_outputs(token, name, inputs), **inputs}
     if token == "aws:eks/nodeGroup:NodeGroup":
         outputs["resources"] = [{"autoscalingGroups": [{"name": f"eks-{name}"}]}]

@@ -19,7 +19,7 @@ import refusals
 
 STACKS = ("dev-aws", "dev-gcp", "dev-azure")
 SMALL = "ttl-dev-gcp"  # a whole stack of few resources: killed in every run of the tests
-TRIES = 14  # more than any stack is deep
+TRIES = 24  # more than any stack is deep
 IDENTITY = ("sizewell-stack", "sizewell-id")
 SOAK = [pytest.param(stack, marks=pytest.mark.soak) for stack in (SMALL, *STACKS)]
 
@@ -172,6 +172,8 @@ def test_killed_while_everything_is_under_way(engine, stack):
                 assert tags_of(one["inputs"])["sizewell-stack"] == stack, one["urn"]
                 assert len(tags_of(one["inputs"])["sizewell-id"]) == 16
         engine.run("refresh", "-s", stack, "--yes", "--skip-preview", "--clear-pending-creates")
+    else:
+        raise AssertionError(f"does not come to an end in {TRIES} updates")
     assert killed >= 2
     same_and_gone(engine, stack)
 
