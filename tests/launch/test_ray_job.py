@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -82,13 +83,15 @@ def kill(group):
 
 
 @pytest.fixture
-def cluster(tmp_path_factory):
-    started = Cluster(tmp_path_factory.mktemp("r"))
+def cluster():
+    folder = Path(tempfile.mkdtemp(prefix="r"))  # a socket's path has at most 107 bytes, pytest's own folders are long
+    started = Cluster(folder)
     try:
         plane.until(lambda: "No jobs" in started.say("list") or "[]" in started.say("list"), "Ray's dashboard", 120)
         yield started
     finally:
         started.end()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_what_a_line_s_end_becomes(cluster):
@@ -114,4 +117,6 @@ def test_a_lost_machine_is_waited_for(cluster, tmp_path):
     plane.until((tmp_path / "starts").exists, "the first start", 90, lambda: cluster.say("logs", "lost"))
     kill(first)
     cluster.worker()
-    assert plane.until(lambda: cluster.status("lost"), "lost", 180) == "SUCCEEDED", cluster.say("logs", "lost")
+    assert (
+        plane.until(lambda: cluster.status("lost"), "lost", 300, lambda: cluster.say("logs", "lost")) == "SUCCEEDED"
+    ), cluster.say("logs", "lost")
