@@ -149,6 +149,7 @@ def test_stacks_that_are_not_there_are_refused(project: Project, sizewell: Sizew
         assert (done.code, "did you mean dev-aws?" in done.err) == (64, True), done.err
     done = sizewell("wake", "dev-aws")
     assert (done.code, "no pool that can be scaled up" in done.err) == (64, True), done.err
+    assert done.err.splitlines()[-1].endswith("pulumi up --stack dev-aws")
 
 
 def test_reconcile_refuses_what_it_cannot_compare(project: Project, sizewell: Sizewell) -> None:

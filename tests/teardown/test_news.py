@@ -44,6 +44,18 @@ def test_a_destroyed_stack_is_said_with_the_way_back(evening):
     assert text.endswith("To build it again: pulumi up -s dev-aws")
 
 
+@pytest.mark.parametrize(
+    ("a_month", "said"),
+    [
+        ("730", "That saves 1.00 USD for each hour that it does not run."),
+        ("0", "Nothing of it that is priced was running."),
+        ("?", "What that saves is not known."),
+    ],
+)
+def test_what_a_stop_saves(a_month, said):
+    assert news._saves(a_month) == said
+
+
 def test_data_that_holds_a_destroy_is_said_at_once_whatever_held_it_before(evening):
     expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
     (text,) = heard(evening, outdated=lambda: "the settings changed")

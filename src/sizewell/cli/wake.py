@@ -60,7 +60,10 @@ def command(args: Arguments) -> int:
             known = ", ".join(project_pools) or "none that can be scaled up"
             raise UsageError(f"{args.stack} has no pool {args.pool!r}\n  fix: name one of {known}")
     if not units:
-        raise UsageError(f"{args.stack} has no pool that can be scaled up: its state registers none")
+        raise UsageError(
+            f"{args.stack} has no pool that can be scaled up: its state registers none\n"
+            f"  fix: where it was destroyed, build it again: pulumi up --stack {args.stack}"
+        )
     if gone := [unit.name for unit in units if not unit.resources]:
         raise UsageError(
             f"{args.stack}: a destroy that was killed or failed has taken the machines' group of {', '.join(gone)}\n"

@@ -290,6 +290,8 @@ def _saves(usd_per_month: object) -> str:
         hourly = Decimal(str(usd_per_month)) / HOURS_PER_MONTH
     except ArithmeticError:
         return "What that saves is not known."
+    if round(hourly, 2) == 0:
+        return "Nothing of it that is priced was running."
     return f"That saves {hourly:,.2f} USD for each hour that it does not run."
 
 
