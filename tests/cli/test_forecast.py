@@ -197,6 +197,31 @@ def test_a_tag_that_two_stacks_carry_is_of_the_stack_of_that_name(program: Path,
     assert [each["stack"] for each in actual["without_rows"]] == ["zeta"]
 
 
+def test_a_row_of_another_projects_stack_of_that_name_is_none_of_a_program_without_tags(
+    program: Path, sizewell: Sizewell
+) -> None:
+    theirs = row("99", tags={"user:sizewell-stack": "dev", "user:sizewell-project": "shop"})
+    mine = row("5", tags={"user:sizewell-stack": "dev", "user:sizewell-project": "transcriber"})
+    write(program / "b.csv", row(), theirs, mine)
+    actual = json.loads(sizewell("forecast", "--actual", "b.csv", "--json", *ON).out)["actual"]
+    assert (actual["billed_usd"], [each["usd"] for each in actual["not_ours"]]) == ("592.50", ["99.00"])
+
+
+def test_other_currencies_are_said_and_a_bill_without_dollars_too(program: Path, sizewell: Sizewell) -> None:
+    euros = row("12", BillingCurrency="EUR")
+    write(program / "both.csv", row(), {**euros, "Tags": ""})
+    said = " ".join(sizewell("forecast", "--actual", "both.csv", *ON).out.split())
+    assert "in no figure, as no US dollars are stated beside it: 12.00 EUR: none of these stacks 12.00" in said
+    write(program / "stated.csv", {**euros, "x_EffectiveCostInUsd": "13"})
+    said = " ".join(sizewell("forecast", "--actual", "stated.csv", *ON).out.split())
+    assert "billed 13.00 USD" in said
+    assert "1 row in EUR, read at the US dollars that the bill states beside" in said
+    write(program / "euros.csv", euros)
+    said = " ".join(sizewell("forecast", "--actual", "euros.csv", *ON).out.split())
+    assert "no row of the bill is in US dollars: nothing is compared" in said
+    assert "12.00 EUR: dev 12.00" in said
+
+
 def test_a_month_before_the_first_known_price_is_estimated_at_todays(program: Path, sizewell: Sizewell) -> None:
     old = {"BillingPeriodStart": "2025-10-01T00:00:00Z", "BillingPeriodEnd": "2025-11-01T00:00:00Z"}
     write(program / "b.csv", row("600", **old))

@@ -41,6 +41,10 @@ schedule: {on: "Mon-Fri 08:00-18:00 Europe/London"}
 """,
 }
 
+SPECS["open"] = SPECS["notebook"].rpartition("schedule")[0]
+SPECS["reserved"] = SPECS["notebook"] + "capacity: {reservation: cr-0123456789abcdef0}\n"
+SPECS["bound"] = SPECS["notebook"] + "capacity: {savings_plan: 3y}\n"
+OTHERS = {"own": SPECS["train"].replace("aws/us-east-1", "on-prem")}  # without a price but one of ones own
 SPECS["tpu"] = (
     SPECS["day"].replace("L4", "V5E").replace("aws/us-east-1", "gcp/us-central1").replace("name: day", "name: tpu")
 )
@@ -51,7 +55,7 @@ def option_of(name: str, rates: tuple[Rate, ...] = ()):
     catalog: Catalog = load()
     if rates:
         catalog = replace(catalog, rates=Discounts(rates=rates))
-    spec = parse_spec(SPECS[name], f"{name}.yaml", catalog=catalog, folder=Path())
+    spec = parse_spec({**SPECS, **OTHERS}[name], f"{name}.yaml", catalog=catalog, folder=Path())
     _, option = sized(spec, catalog, stack="", on=ON)
     assert option is not None
     return spec, option

@@ -145,6 +145,40 @@ def test_google_bills_the_parts_of_a_machine_which_are_not_compared_by_quantity(
     assert len(actual.lines) == 1
 
 
+def test_what_google_bills_beside_machines_has_its_own_line(tmp_path: Path) -> None:
+    google = {"ProviderName": "Google Cloud", "ServiceName": "Compute Engine"}
+    machine = line(**google, x_InstanceType="n2-standard-4")
+    disk = line("100", "0.1", **google, x_InstanceType="", PricingUnit="GB-Months", ChargeDescription="disks")
+    rows = [
+        other("92", **google, PricingUnit="hour", PricingQuantity="2920"),
+        other("12", **google, PricingUnit="gibibyte month", PricingQuantity="120"),
+        other("3.60", **google, PricingUnit="gibibyte", PricingQuantity="30"),
+    ]
+    actual = beside(tmp_path, [machine, disk], rows)
+    assert {each.what: each.causes for each in actual.lines} == {
+        "GB-months": {"quantity": 2},
+        "all else": {"price and quantity": Decimal("-495.50")},
+        "GB": {"not estimated": Decimal("3.60")},
+    }
+
+
+def test_a_cent_of_rounding_is_no_price(tmp_path: Path) -> None:
+    disk = {"x_InstanceType": "", "PricingUnit": "GB-Months"}
+    billed = other("8.053", ServiceName=EC2, PricingUnit="GB-Mo", PricingQuantity="100.6")
+    assert beside(tmp_path, [line("100.6", "0.08", **disk)], [billed]).causes() == {}
+    billed = other("8.043", ServiceName=EC2, PricingUnit="GB-Mo", PricingQuantity="100.6")
+    assert beside(tmp_path, [line("100.6", "0.08", **disk)], [billed]).causes() == {"rounding": Decimal("-0.01")}
+
+
+def test_a_stack_billed_in_another_currency_is_in_no_figure_and_named(tmp_path: Path) -> None:
+    prod = row("20", BillingCurrency="EUR", tags={"sizewell-stack": "prod"})
+    actual = beside(tmp_path, [line(), line(x_Stack="prod")], [row(), prod, {**prod, "Tags": ""}])
+    assert actual.foreign == {("", "EUR"): 20, ("prod", "EUR"): 20}
+    assert (actual.usd, actual.ours_usd, actual.absent) == (Decimal("587.50"), Decimal("587.50"), {})
+    only = beside(tmp_path, [line()], [prod])
+    assert (only.months, only.usd, only.foreign) == ((), 0, {("prod", "EUR"): 20})
+
+
 def test_credits_tax_and_corrections_stand_apart_and_lower_no_line(tmp_path: Path) -> None:
     rows = [
         row(),

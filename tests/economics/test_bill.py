@@ -106,7 +106,7 @@ def test_the_machine_type_wherever_it_stands(tmp_path: Path, cells: dict[str, st
     ("rows", "without", "said"),
     [
         ([row()], ("EffectiveCost", "Tags"), "it lacks EffectiveCost, Tags"),
-        ([row(), row(BillingCurrency="EUR")], (), "b.csv line 3: BillingCurrency"),
+        ([row(), row(BillingCurrency="")], (), "b.csv line 3: BillingCurrency"),
         ([row("12,50")], (), "b.csv line 2: EffectiveCost"),
         ([row("NaN")], (), "b.csv line 2"),
         ([row(BilledCost="", EffectiveCost="")], (), "BilledCost: is empty, and so is EffectiveCost"),
@@ -237,3 +237,23 @@ def test_other_blocks_are_of_known_units_alone(tmp_path: Path, unit: str, size: 
     bill = write(tmp_path / "b.csv", other("3", PricingUnit=unit, PricingQuantity="3", x_PricingBlockSize=size))
     (charge,) = read_bill([bill]).charges
     assert (charge.unit, charge.quantity) == said
+
+
+def test_another_currency_is_read_at_the_dollars_it_states_and_else_stands_apart(tmp_path: Path) -> None:
+    """Nothing is added up over currencies: a row has dollars, or is in no charge."""
+    dollars = {"x_EffectiveCostInUsd": "11", "x_BilledCostInUsd": ""}
+    rows = [
+        row("1", x_EffectiveCostInUsd="", x_BilledCostInUsd=""),
+        row("10", BillingCurrency="EUR", PricingQuantity="2", **dollars),
+        row("10", BillingCurrency="EUR", PricingQuantity="2", **dollars),
+        row("20", BillingCurrency="EUR", x_EffectiveCostInUsd="", x_BilledCostInUsd=""),
+        row("20", BillingCurrency="EUR", x_EffectiveCostInUsd="", x_BilledCostInUsd=""),
+        row("30", BillingCurrency="GBP", x_EffectiveCostInUsd="", x_BilledCostInUsd=""),
+    ]
+    bill = read_bill([write(tmp_path / "b.csv", *rows)])
+    assert [(each.usd, each.billed_usd, each.usd_per_unit) for each in bill.charges] == [
+        (1, 1, Decimal("0.8048")),
+        (11, 11, None),
+    ]
+    assert [(each.currency, each.usd) for each in bill.foreign] == [("EUR", 20), ("GBP", 30)]
+    assert (bill.in_usd, bill.twice_rows, bill.twice_usd) == ({"EUR": 1}, 2, 11)

@@ -89,7 +89,9 @@ def test_a_file_states_figures_with_their_source(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("usd_per_kwh: -0.1\n", ":1:14: usd_per_kwh: must be from 0 to 100, got -0.1"),
+        ("usd_per_kwh: -0.1\n", ":1:14: usd_per_kwh: must be from 0 to 5, got -0.1"),
+        ("power_w: 6.5\n", ":1:10: power_w: must be from 50 to 100000000, got 6.5"),
+        ("usd_per_kwh: 12\n", ":1:14: usd_per_kwh: must be from 0 to 5, got 12"),
         ("pue: 0.5\n", "pue: must be from 1 to 10, got 0.5"),
         ("resale_percent: 120\n", "resale_percent: must be from 0 to 100, got 120"),
         ("resale_new_percent: 20\n", "resale_new_percent: a server is worth 20 % new and 25 % at the end"),

@@ -246,6 +246,38 @@ def test_own_commitments_in_force_for_the_machines_are_named(work):
     )
 
 
+def test_machines_of_ones_own_cost_their_rate_in_every_hour_and_are_not_bought_again(work):
+    rate = Rate(cloud="on-premises", instance_type="hgx-h100-8x", usd=Decimal("19.40"))
+    made = work("own", rate)
+    assert made.is_own
+    assert compare(work("own")).priced == (), "without a rate no way has a price"
+    rows = rows_of(made)
+    (mine,) = [row for row in rows.values() if row.usd is not None]
+    assert (mine.way.name, mine.usd) == ("your machines", made.demand.machines * 730 * 36 * rate.usd)
+    assert mine.halved_usd == mine.usd, "used half as much, they cost the same"
+    assert rows["own hardware"].way.reason == "the machines are yours already"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("open", "assumed: used 40 hours a week (neither schedule nor utilization is stated); --utilization states it"),
+        ("reserved", "cr-0123456789abcdef0 (capacity.reservation) is billed in every hour, used or not"),
+        ("bound", "the spec takes a commitment (capacity.savings_plan)"),
+    ],
+)
+def test_what_every_total_hangs_on_and_the_spec_leaves_open_or_binds_is_said(work, name, said):
+    assert any(said in line for line in facts(compare(work(name))))
+    assert not work("notebook").assumed
+    assert not work("open", utilization=Decimal("0.5")).assumed
+
+
+def test_an_own_rate_that_looks_wrong_is_said_beside_the_table(work):
+    rate = Rate(cloud="aws", instance_type="g6.xlarge", market="reserved-1y", usd=Decimal("0.05239"))
+    said = [line for line in facts(compare(work("notebook", rate))) if line.startswith("own rates far from")]
+    assert said == ["own rates far from the list price: aws g6.xlarge reserved-1y, 0.05239 USD (1/10 of 0.5239)"]
+
+
 def test_a_market_that_does_not_sell_the_machine_has_no_price_by_a_rate_of_everything(work):
     """A rate that names no market is a price of the machines, not an offer of spot or of blocks."""
     made = work("notebook", Rate(cloud="aws", usd=Decimal(1)))

@@ -196,4 +196,5 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         ],
         "in_no_figure": comparison.unpriced,
         "own_commitments": work.own_commitments,
+        "assumed": work.assumed,
     }

@@ -54,7 +54,7 @@ def page(comparison: Comparison) -> str:
         figures=[
             Figure(
                 "Total over utilization",
-                f"US dollars over {work.months} months; dashed: today",
+                f"US dollars over {work.months} months, the cheapest way of each kind; dashed: today",
                 _by_use(comparison, drawn),
             ),
             Figure("Cumulative by month", "US dollars at today's utilization", _by_month(drawn)),

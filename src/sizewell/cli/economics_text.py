@@ -6,8 +6,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.economics.compare import best_first
+from sizewell.economics.ways import NAMES
+from sizewell.preview.own_rates import far_from_list
 from sizewell.preview.render.escape import words
 from sizewell.preview.render.text import shorten, small
+from sizewell.sizing.money import Asked
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -41,12 +44,13 @@ def facts(comparison: Comparison) -> list[str]:
     if len(demand.steps) > 1:
         base = sum(step.machines for step in demand.steps if step.hours >= 729)
         lines.append(f"{base} of them in every hour, {demand.machines} in the busiest")
+    lines += work.assumed
     best = comparison.cheapest
     if best is not None and best.usd is not None:
         rented = next((row for row in comparison.rows if row.way.key == "on-demand"), None)
         saved = ""
         if rented and rented.usd and rented is not best and best.usd < rented.usd:
-            saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than on demand"
+            saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than {rented.way.name}"
         known = "" if rented is None or rented.usd is not None else ", of the ways that have a price"
         lines.append(f"cheapest today{known}: {best.way.name} for {best.usd:,.2f} USD{saved}")
         lines += [
@@ -62,7 +66,11 @@ def facts(comparison: Comparison) -> list[str]:
         f"yours already, and in no figure, as it is paid whatever is chosen: {each}" for each in work.own_commitments
     ]
     lines += [f"in no figure, as it has no price: {each}" for each in comparison.unpriced]
-    return lines
+    setting, place = work.option.setting, (work.option.cloud, work.option.deal.region, work.instance_type)
+    return [
+        *lines,
+        *far_from_list(setting.catalog, setting.catalog.rates, (Asked(*place, m) for m in NAMES), setting.on),
+    ]
 
 
 def table(comparison: Comparison) -> Table:
@@ -114,9 +122,11 @@ def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     rows = best_first(comparison.rows)
     names = {row.way.key: row.way.name for row in rows}
     priced = [row for row in rows if row.usd is not None]
-    if changes := [sentence(each, names) for each in comparison.break_evens if each.utilization is not None]:
-        today = comparison.work.demand.utilization
-        yield f"break-even (today {percent(today)}, {hours(today)} a day)", changes
+    if comparison.break_evens:
+        today, best = comparison.work.demand.utilization, next((row for row in priced if row.wins), priced[0])
+        changes = [sentence(each, names) for each in comparison.break_evens if each.utilization is not None]
+        never = f"none: {best.way.name} is the cheapest at every utilization"
+        yield f"break-even (today {percent(today)}, {hours(today)} a day)", changes or [never]
     yield "paid when, and what is bound", [f"{row.way.name}: {'; '.join(_said(row))}" for row in priced]
     if without := [f"{row.way.name}: {row.way.reason}" for row in rows if row.usd is None]:
         yield "without a price", without

@@ -239,9 +239,17 @@ def _project(
         tags={tag: charge.stack for charge in lines if (tag := charge.tags.get("sizewell-stack"))}
         | {name: name for name in about},
         resources=dated.resources,
-        names=tuple({tag for charge in lines if (tag := charge.tags.get("sizewell-project"))}),
+        # A program of one's own has no tag of its project, and yet a row of another project's is none of it.
+        names=tuple(
+            {name for charge in lines if (name := charge.tags.get("sizewell-project") or _named_in(charge.urn))}
+        ),
         accelerated=accelerated,
     )
+
+
+def _named_in(urn: str) -> str:
+    """The project that a resource's URN names; "" where there is no URN."""
+    return "".join(urn.split("::")[1:2])
 
 
 def _proved(dated: Dated, actual: Actual) -> Actual:
@@ -373,6 +381,11 @@ def _document(
             "unused_commitments_usd": actual.unused_usd,
             "idle_accelerators_usd": actual.idle_usd,
             "not_closed": [asdict(each) for each in actual.open],
+            "rows_read_in_usd": actual.in_usd,
+            "other_currencies": [
+                {"stack": stack or None, "currency": currency, "amount": amount}
+                for (stack, currency), amount in actual.foreign.items()
+            ],
             "equal_rows": actual.twice_rows,
             "equal_rows_usd": actual.twice_usd,
             "last_row_of": actual.partial,

@@ -57,7 +57,8 @@ def _off(estimated: Decimal, billed: Decimal) -> str:
 
 def _actual(actual: Actual, saved: Mapping[str, Decimal], units: Units) -> Iterator[Part]:
     if not actual.months:
-        yield Part("no month of the bill is closed: nothing is compared", list(_rest(actual)))
+        why = "no month of the bill is closed" if actual.open else "no row of the bill is in US dollars"
+        yield Part(f"{why}: nothing is compared", list(_rest(actual)))
         return
     months = ", ".join(actual.months) if len(actual.months) < SHORT else f"{actual.months[0]} to {actual.months[-1]}"
     estimated, billed = actual.estimated_usd, actual.ours_usd
@@ -173,6 +174,13 @@ def _rest(actual: Actual) -> Iterator[str]:
         named = ", ".join(f"{stack} ({_usd(usd)} USD estimated)" for stack, usd in actual.absent.items())
         yield (f"not compared, as no row has the tags of {named}: it did not stand, is on another bill, or the tag"
                " sizewell-stack is not activated for billing (AWS: cost allocation tags)")  # fmt: skip
+    for currency, count in actual.in_usd.items():
+        yield f"{plural(count, 'row')} in {currency}, read at the US dollars that the bill states beside"
+    for currency in sorted({currency for _, currency in actual.foreign}):
+        amounts = {stack: amount for (stack, each), amount in actual.foreign.items() if each == currency}
+        named = ", ".join(f"{stack or 'none of these stacks'} {_usd(amount)}" for stack, amount in amounts.items())
+        total = _usd(sum(amounts.values(), Decimal(0)))
+        yield f"in no figure, as no US dollars are stated beside it: {total} {currency}: {named}"
     for each in actual.open:
         rows = plural(each.rows, "row")
         yield f"{each.month} is not closed until {each.closes}: {_usd(each.usd)} USD in {rows} are left out"

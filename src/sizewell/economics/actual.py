@@ -21,6 +21,7 @@ OTHER_MACHINES: Final = "other machines"
 PRICE, HOURS, QUANTITY = "price", "hours", "quantity"
 NOT_ESTIMATED, NOT_BILLED, MIXED = "not estimated", "not billed", "price and quantity"
 CREDITS: Final = "credits, corrections and tax"
+ROUNDING: Final = "rounding"
 # Why a price is another than estimated: the market in which the same machine was billed.
 OTHER_MARKET: Final = {"spot": "spot", COMMITTED: "commitment", "on-demand": "on-demand"}
 CAUSES: Final = (
@@ -33,6 +34,7 @@ CAUSES: Final = (
     NOT_ESTIMATED,
     NOT_BILLED,
     CREDITS,
+    ROUNDING,
 )
 OFF: Final = Decimal("0.2")  # of the estimate: a stack that is further off is named
 NOTHING: Final = Decimal("0.00")
@@ -96,6 +98,8 @@ class Actual:
     absent: Mapping[str, Decimal]  # stacks that no row is of, which are not compared -> their estimate
     rates: Discounts
     usage: Mapping[str, Mapping[str, Decimal]]  # URN -> measure -> a month
+    in_usd: Mapping[str, int]  # currency -> rows of it that are read at the dollars that they state
+    foreign: Mapping[tuple[str, str], Decimal]  # stack ("" for none of ours) and currency -> what is in no figure
 
     @property
     def estimated_usd(self) -> Decimal:
@@ -175,6 +179,10 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
         else:
             key = (charge.month, charge.service or "no service named")
             others[key] = others.get(key, Decimal(0)) + charge.usd
+    foreign: dict[tuple[str, str], Decimal] = {}
+    for charge in bill.foreign:
+        at = (project.stack_of(charge), charge.currency)
+        foreign[at] = foreign.get(at, Decimal(0)) + charge.usd
     present = {each.stack for each in ours}
     absent: dict[str, Decimal] = {}
     for month in closed:
@@ -186,7 +194,7 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
             for each in charges[day]
         ]
         for each in estimate:
-            if each.stack not in present:
+            if each.stack not in present and not any(each.stack == stack for stack, _ in foreign):
                 absent[each.stack] = absent.get(each.stack, NOTHING) + each.usd
         lines += _month(month, [each for each in estimate if each.stack in present], mine, project, cents)
     everything = sum((each.usd for each in bill.charges), Decimal(0))
@@ -210,6 +218,8 @@ def compare(bill: Bill, charges: Mapping[date, Sequence[Charge]], project: Proje
         absent={stack: usd for stack, usd in sorted(absent.items()) if usd},
         rates=_rates(ours, charges),
         usage=_usage(ours, charges, project, len(closed)),
+        in_usd=bill.in_usd,
+        foreign={key: _rounded(amount) for key, amount in sorted(foreign.items())},
     )
 
 
@@ -253,8 +263,9 @@ _STAGES: Final[tuple[_Key, ...]] = (
     lambda each: None if each.machine else (each.stack, each.cloud, each.service, each.unit),
     lambda each: (each.stack, each.cloud, each.service),
 )
+_PARTS: Final = ("hour", "gibibyte hour", "gb-hour")  # cores, memory and accelerators of machines, as Google bills them
 _OF_ONE_KIND: Final = (0, 1, 3)  # whose quantities can be compared
-_BY_UNIT: Final = 3
+_BY_UNIT, _BY_SERVICE = 3, 4
 
 
 def _month(
@@ -262,14 +273,18 @@ def _month(
 ) -> Iterable[Compared]:
     left = [list(estimate), [each for each in billed if each.category == "usage"]]
     named = {_service(each) for each in left[1] if each.machine}
-    # Where a bill has no machines, their parts are billed: no line of it is like one of the estimate.
+    # Where a bill has no machines, their parts are billed: none is like a line of the estimate, but together they are
+    # the machines. What else the service bills (disks, traffic) has its own line.
     by_parts = {_service(each) for each in left[0] if each.machine} - named
     for number, key_of in enumerate(_STAGES):
         sides: list[dict[tuple[str, ...], list[Charge]]] = [{}, {}]
         rest: list[list[Charge]] = [[], []]
         for side, charges in enumerate(left):
             for charge in charges:
-                key = None if number == _BY_UNIT and _service(charge) in by_parts else key_of(charge)
+                key = key_of(charge)
+                if number >= _BY_UNIT and _service(charge) in by_parts:
+                    part = bool(charge.machine) or charge.unit in _PARTS
+                    key = key if part == (number == _BY_SERVICE) else None
                 (rest[side] if key is None else sides[side].setdefault(key, [])).append(charge)
         for key in [*sides[0], *(key for key in sides[1] if key not in sides[0])]:
             ours, theirs = sides[0].get(key, []), sides[1].get(key, [])
@@ -386,6 +401,8 @@ def _priced(usd: Decimal, each: Decimal, ours: Sequence[Charge], theirs: Sequenc
         cause = OTHER_MARKET[charge.market] if other else PRICE
         causes[cause] = causes.get(cause, Decimal(0)) + charge.usd - charge.quantity * each
     causes = {cause: _rounded(moved) for cause, moved in causes.items()}
+    if set(causes) == {PRICE} and abs(usd) <= CENT * len(ours):  # each line of an estimate is one of whole cents
+        return {ROUNDING: usd}
     last = max(causes, key=lambda cause: abs(causes[cause]))
     return causes | {last: causes[last] + usd - sum(causes.values())}  # a cent of rounding
 

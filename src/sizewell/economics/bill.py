@@ -3,6 +3,9 @@
 Rows that are equal in every column are counted once, and how much that leaves out is known: a delivery that stands
 twice in a file, or in two files, is no second bill. Costs are those of `EffectiveCost`, in which what is paid upfront
 for a commitment is spread over the hours that it covers; `BilledCost` is what the invoice has.
+
+A row in another currency is read at the dollars that the seller states beside it (x_EffectiveCostInUsd); one without
+stays in its currency, apart from the charges: nothing is converted here, and no sum has two currencies.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ _AMOUNTS: Final = ("PricingQuantity", "EffectiveCost", "BilledCost")
 _APART: Final = {"credit": "credit", "tax": "tax", "adjustment": "adjustment"}
 CLUSTER_TAGS: Final = ("aws:eks:cluster-name", "eks:cluster-name", "goog-k8s-cluster-name", "aks-managed-cluster-name")
 USD: Final = "USD"
+_IN_USD: Final = ("x_EffectiveCostInUsd", "x_BilledCostInUsd")  # Microsoft's, beside costs in the currency billed in
 COMMITTED: Final = "committed"  # the market of what a commitment covers
 ZERO: Final = Decimal(0)
 
@@ -76,6 +80,7 @@ class Charge:
     cluster: str  # that the seller says it is of
     rows: int
     last: str  # the newest beginning of a charge
+    currency: str = USD  # of what is called `usd` here; another one only in `Bill.foreign`
     what: str = ""  # of an estimate, as all below
     stack: str = ""
     component: str = ""
@@ -95,6 +100,8 @@ class Bill:
     until: dict[str, str] = field(default_factory=dict)
     twice_rows: int = 0
     twice_usd: Decimal = ZERO
+    foreign: list[Charge] = field(default_factory=list)  # in other currencies, without a cost in dollars
+    in_usd: dict[str, int] = field(default_factory=dict)  # currency -> rows that were read at the dollars they state
 
 
 def read_bill(paths: Iterable[Path]) -> Bill:
@@ -107,7 +114,8 @@ def read_bill(paths: Iterable[Path]) -> Bill:
         rows = read_rows(path)
         names = _named(rows, path)
         _add(rows, names, groups, bill, seen)
-        bill.charges += _charges(groups, names, path)
+        for charge in _charges(groups, names, path):
+            (bill.charges if charge.currency == USD else bill.foreign).append(charge)
         groups.clear()
     if not bill.rows:
         raise ConfigError([Fault(path=", ".join(map(str, paths)), message="has no rows", fix="export the bill again")])
@@ -152,8 +160,11 @@ def _add(
     month_at, period_at = place["BillingPeriodStart"], place["BillingPeriodEnd"]
     begin_at, end_at = place.get("ChargePeriodStart", month_at), place.get("ChargePeriodEnd", period_at)
     until = bill.until
+    currency_at = place["BillingCurrency"]
     for row in rows:
         digest = hash(tuple(row))
+        if row[currency_at] != USD:
+            row = _in_usd(rows, row, place, bill, again=digest in seen)  # noqa: PLW2901
         try:
             quantity, usd, billed = Decimal(row[quantity_at]), Decimal(row[usd_at]), Decimal(row[billed_at])
         except InvalidOperation:
@@ -161,7 +172,7 @@ def _add(
         bill.rows += 1
         if digest in seen:
             bill.twice_rows += 1
-            bill.twice_usd += usd
+            bill.twice_usd += usd if row[currency_at] == USD else ZERO
             continue
         seen.add(digest)
         key = key_of(row)
@@ -177,6 +188,25 @@ def _add(
         month = row[month_at]
         if row[end_at] > until.get(month, ""):
             until[month] = row[end_at]
+
+
+def _in_usd(rows: Rows, row: Any, place: Mapping[str, int], bill: Bill, *, again: bool) -> Any:
+    """A row in another currency at the dollars that it states; as it is where it states none."""
+    stated = [plain(row[place[name]]) if name in place else "" for name in _IN_USD]
+    currency = plain(row[place["BillingCurrency"]])
+    if not currency:
+        raise ConfigError([rows.fault("BillingCurrency", message="is empty", fix="export the bill with its currency")])
+    if not any(stated):
+        return row
+    if not again:
+        bill.in_usd[currency] = bill.in_usd.get(currency, 0) + 1
+    dollars = {"EffectiveCost": stated[0] or stated[1], "BilledCost": stated[1] or stated[0], "BillingCurrency": USD}
+    dollars |= {"ContractedUnitPrice": ""}  # in the currency billed in: no rate is proved by it
+    cells = list(row)
+    for name, cell in dollars.items():
+        if name in place:
+            cells[place[name]] = cell
+    return cells
 
 
 def _amounts(rows: Rows, row: Any, places: tuple[int, ...]) -> tuple[Decimal, ...]:
@@ -203,11 +233,6 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
         for amount in (quantity, usd, billed):
             if not amount.is_finite():
                 raise ConfigError([Fault(path=f"{path} line {line}", found=str(amount), allowed="numbers alone")])
-        currency = row["BillingCurrency"]
-        if currency != USD:
-            where = f"{path} line {line}: BillingCurrency"
-            fix = "export the bill in US dollars, or delete the rows in other currencies"
-            raise ConfigError([Fault(path=where, found=currency, allowed=USD, fix=fix)])
         if row["Tags"] not in read:
             tags = pairs_of(row["Tags"])
             cluster = next((tags[name] for name in CLUSTER_TAGS if name in tags), "")
@@ -245,6 +270,7 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
             cluster=cluster,
             rows=rows,
             last=str(last),
+            currency=row["BillingCurrency"],
             what=row.get("ChargeDescription", ""),
             stack=row.get("x_Stack", ""),
             component=row.get("x_Component", ""),

@@ -182,7 +182,7 @@ def _cheapest(curves: dict[str, Curve], bends: Sequence[Decimal]) -> dict[str, t
     for one, other in combinations(curves.values(), 2):
         points.update(crossings(one, other, bends))
     ranges: dict[str, list[tuple[Decimal, Decimal]]] = {}
-    for low, high in pairwise(sorted(points)):
+    for low, high in pairwise(sorted(points) if curves else ()):
         middle = (low + high) / 2
         best = min(curves, key=lambda key: curves[key](middle))
         mine = ranges.setdefault(best, [])

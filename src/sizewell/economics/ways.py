@@ -21,9 +21,11 @@ from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, serv
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.rates import ResourceCommitment, SavingsPlan
+from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
 from sizewell.sizing.choose.pricing import Option, make_option
+from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.providers import CLOUDS
@@ -47,6 +49,8 @@ NAMES: Final = {
     "api": "API per token",
 }
 BLOCK: Final = "capacity-block"
+YOURS: Final = "your machines"
+_RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
 Pay = Callable[[Demand], tuple[Payment, ...]]
 
 
@@ -89,6 +93,11 @@ class Work:
         return self.option.instance_type
 
     @property
+    def is_own(self) -> bool:
+        """Whether the machines are owned, so that a rate of theirs is no rent."""
+        return self.option.cloud in (ON_PREMISES, EDGE)
+
+    @property
     def own_commitments(self) -> tuple[str, ...]:
         """Own commitments and savings plans that are in force for these machines, in words: no way counts them."""
         rates, on = self.option.setting.catalog.rates, self.option.setting.on
@@ -107,6 +116,20 @@ class Work:
         others = [f"the {each.title}" for each in rates.shared_out(on) if not isinstance(each, SavingsPlan)
                   and (each.is_to(asked) if isinstance(each, ResourceCommitment) else each.units(asked))]  # fmt: skip
         return (*commitments, *plans, *others)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What the spec leaves open or binds, that every total hangs on, in words."""
+        spec, said = self.spec, []
+        if self.demand == demand_of(self.option):
+            said += [f"assumed: {each}; --utilization states it"
+                     for each in self.option.setting.need.assumptions if UNSTATED in each]  # fmt: skip
+        if spec.capacity is not None and spec.capacity.reservation:
+            reserved = f"{spec.capacity.reservation} (capacity.reservation)"
+            said.append(f"{reserved} is billed in every hour, used or not; on demand is here without it")
+        if spec.capacity is not None and spec.capacity.savings_plan:
+            said.append("the spec takes a commitment (capacity.savings_plan); the other ways are here as if it did not")
+        return tuple(said)
 
     @property
     def machines(self) -> str:
@@ -207,7 +230,10 @@ def _priced(work: Work, way: Way) -> Way:
 
 def _by_the_hour(work: Work) -> Iterator[Way]:
     """On demand, spot with its rework, and flex-start for runs where it is sold."""
-    for market in BY_THE_HOUR:
+    if work.is_own:
+        pay = partial(_around_the_clock, work, "on-demand", work.months)
+        yield _priced(work, Way(key="on-demand", name=YOURS, pay=pay, bound=f"{work.machines}, yours", notes=(_RATED,)))
+    for market in BY_THE_HOUR[work.is_own :]:
         if reason := "" if market == "on-demand" else _not_sold(work, market):
             if market != "flex-start":
                 yield Way(key=market, name=NAMES[market], reason=reason, bound="")
@@ -298,8 +324,10 @@ def _own(work: Work) -> Way:
     if not shape.accelerators:
         reason = "servers are counted by their accelerators, and the work needs none"
         return Way(key=OWN, name=OWN, reason=reason, bound="")
-    cloud = CLOUDS[work.option.cloud]
-    if device is not None and device.vendor in cloud.seller.lower().split():  # nobody sells a server with one
+    if work.is_own:
+        return Way(key=OWN, name=OWN, reason="the machines are yours already", bound="")
+    cloud = CLOUDS.get(work.option.cloud)
+    if cloud and device and device.vendor in cloud.seller.lower().split():  # nobody sells a server with one
         return Way(key=OWN, name=OWN, reason=f"{device.name} is rented from {cloud.seller} alone", bound="")
     if missing := [key for key in OF_A_SERVER if key not in figures]:
         what = shape.accelerator or "no accelerator"

@@ -24,11 +24,10 @@ _FAR_BELOW: Final = 10  # times below it: more than spot machines and terms of t
 def remarks(catalog: Catalog, rates: Discounts, after: Sequence[Pricing], on: date) -> Iterator[str]:
     """Sentences on the rates that prices of these plans were looked up with."""
     asked = sorted({each for pricing in after for each in pricing.asked})
-    decided = [(each, rate) for each in asked if (rate := rates.deciding(each)) is not None]
-    used = {rate for _, rate in decided}
+    used = {rate for each in asked if (rate := rates.deciding(each)) is not None}
     yield from _named("own rates that match nothing here", (rate.shown for rate in rates.rates if rate not in used))
     listed = replace(catalog, rates=NO_DISCOUNTS)
-    yield from _named("own rates far from the list price", _far(listed, decided, on))
+    yield from far_from_list(catalog, rates, asked, on)
     yield from _terms(rates, on)
     running = {item.asked for pricing in after for item in pricing.items}
     idle = (_billed(each) for asked, each in rates.standing(on).items() if asked not in running)
@@ -41,9 +40,18 @@ def _billed(commitment: Commitment) -> str:
     return f"{commitment.shown} ({usd:,.2f} USD a month, billed all the same)"
 
 
-def _far(listed: Catalog, decided: Iterable[tuple[Asked, Rate]], on: date) -> Iterator[str]:
+def far_from_list(catalog: Catalog, rates: Discounts, asked: Iterable[Asked], on: date) -> Iterator[str]:
+    """A sentence on the rates that decide prices and look as if a comma were misplaced."""
+    listed = replace(catalog, rates=NO_DISCOUNTS)
+    yield from _named("own rates far from the list price", _far(listed, rates, asked, on))
+
+
+def _far(listed: Catalog, rates: Discounts, places: Iterable[Asked], on: date) -> Iterator[str]:
     said: set[Rate] = set()
-    for asked, rate in decided:
+    for asked in places:
+        rate = rates.deciding(asked)
+        if rate is None:
+            continue
         price = _list_price(listed, asked, on)
         own = rate.applied(price)
         if rate in said or not isinstance(own, Priced):
@@ -58,8 +66,8 @@ def _factor(own: Decimal, price: Price) -> str:
     """By how much a rate is off the list, in words; "" where that is nothing to mention.
 
     >>> prices = Priced(Decimal("0.8"), "list", ""), Priced(Decimal(0), "list", "")
-    >>> [[_factor(Decimal(own), price) for own in ("999", "0", "0.05", "0.5")] for price in prices]
-    [['1,249 times 0.8', '0 instead of 0.8', '1/16 of 0.8', ''], ['', '', '', '']]
+    >>> [[_factor(Decimal(own), price) for own in ("999", "0", "0.08", "0.5")] for price in prices]
+    [['1,249 times 0.8', '0 instead of 0.8', '1/10 of 0.8', ''], ['', '', '', '']]
     """
     if not isinstance(price, Priced):
         return "" if own else "0 for what has no list price"
@@ -70,7 +78,7 @@ def _factor(own: Decimal, price: Price) -> str:
         return f"0 instead of {shown}"
     if own > _FAR_ABOVE * price.amount:
         return f"{own / price.amount:,.0f} times {shown}"
-    return f"1/{price.amount / own:,.0f} of {shown}" if own * _FAR_BELOW < price.amount else ""
+    return f"1/{price.amount / own:,.0f} of {shown}" if own * _FAR_BELOW <= price.amount else ""
 
 
 def _list_price(listed: Catalog, asked: Asked, on: date) -> Price:

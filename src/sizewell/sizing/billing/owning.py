@@ -37,7 +37,7 @@ def _figure(value: str, unit: str, what: str, source: str = "", *, low: int = 0,
 USUAL: Final[Mapping[str, Figure]] = {
     "network_usd": _figure("0", "USD/server", "rack and network", "the space figure has them"),
     "pue": _figure("1.4", "", "power drawn over power used: cooling and conversion", low=1, high=10),
-    "usd_per_kwh": _figure("0.12", "USD/kWh", "power", "an industrial tariff", high=100),
+    "usd_per_kwh": _figure("0.12", "USD/kWh", "power", "an industrial tariff", high=5),
     "space_usd_per_kw_month": _figure(
         "60", "USD/kW/month", "space, rack, network and hands", "a colocation's rate without power"
     ),
@@ -56,7 +56,7 @@ USUAL: Final[Mapping[str, Figure]] = {
 OF_A_SERVER: Final[Mapping[str, Figure]] = {
     "machine_usd": Figure(Decimal(0), "USD/server", "machine"),
     "accelerators": Figure(Decimal(1), "", "accelerators of a server", low=Decimal(1), high=Decimal(1024)),
-    "power_w": Figure(Decimal(0), "W/server", "power at full load"),
+    "power_w": Figure(Decimal(0), "W/server", "power at full load", low=Decimal(50)),  # less is one in kW
 }
 Figures = Mapping[str, Figure]
 

@@ -82,6 +82,7 @@ DIMENSIONS: Final = (
 BESIDE: Final = 0.05  # of a model's parameters beside its layers, that a rounded count alone does not explain
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
+UNSTATED: Final = "neither schedule nor utilization is stated"
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
 DEVICES_OF_A_MACHINE: Final = 8  # of most machines that jobs are spread over
 OWN_BATCH: Final = "(training.global_batch is not stated)"
@@ -1065,5 +1066,5 @@ def _notebook(
     hours = base.hours_per_week
     if spec.schedule is None and spec.utilization is None:
         hours = NOTEBOOK_HOURS_PER_WEEK
-        notes.append(f"used {NOTEBOOK_HOURS_PER_WEEK} hours a week (neither schedule nor utilization is stated)")
+        notes.append(f"used {NOTEBOOK_HOURS_PER_WEEK} hours a week ({UNSTATED})")
     return replace(base, serving=serving, memory_bytes_min=floor, hours_per_week=hours)
