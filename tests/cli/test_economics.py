@@ -165,3 +165,61 @@ def test_where_nothing_fits_it_says_where_to_look(economics: Callable, project: 
     done = economics("never.yaml")
     assert done.code == 5
     assert "sizewell size never.yaml" in done.err
+
+
+def test_what_a_stack_decided_and_what_to_commit_to_for_it(economics: Callable, decide: Callable[[], Path]) -> None:
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(spec.read_text() + "resources: {accelerators: [L4]}\n")
+    decided = json.loads(decide().read_text())["workloads"][0]
+    pool, expected = decided["pools"][0], decided["pools"][0]["node_hours_per_month"]["expected"]
+    said = json.loads(economics("dev-aws", "--json").out)
+    assert said["schema"] == "sizewell.commitments/1"
+    (workload,), (row,) = said["workloads"], said["commitments"]
+    assert workload["machine"]["instance_type"] == row["machine"]["instance_type"] == pool["instance_type"]
+    hours = sum(float(step["machines"]) * float(step["hours_per_month"]) for step in row["demand"])
+    assert abs(hours - float(expected)) < 0.01
+    assert row["committed"], "it runs around the clock"
+    assert float(row["usd"]) < float(row["usd_on_demand"])
+    alone = json.loads(economics("stacks/specs/dev-aws/chat.yaml", "--json").out)
+    assert [(way["way"], way["usd"]) for way in workload["ways"]] == [(way["way"], way["usd"]) for way in alone["ways"]]
+    assert json.loads(economics("--all", "--json").out) == said
+    text, markdown = economics("--all").out, economics("--all", "--markdown").out
+    for part in ("1 workload of 1 stack over 36 months", "to commit to, over all of them", "for dev-aws/chat"):
+        assert part in text
+        assert part in markdown
+
+
+def test_what_would_be_decided_otherwise_or_is_gone_is_said(economics: Callable, decide: Callable[[], Path]) -> None:
+    decide()
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(spec.read_text() + "resources: {accelerators: [H100]}\n")
+    (note,) = json.loads(economics("dev-aws", "--json").out)["notes"][:1]
+    assert note.startswith("dev-aws/chat is decided on ")
+    assert "would not be today" in note
+    assert "`sizewell size --check --stack dev-aws`" in note
+    spec.write_text(spec.read_text().replace("name: chat", "name: other"))
+    done = economics("dev-aws", "--json")
+    assert done.code == 3
+    assert "dev-aws/chat is in no figure: its spec is gone" in json.loads(done.out)["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "names nothing to pay for\n  fix: name a spec file or stacks, or add --all"),
+        (("--all",), "--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack STACK"),
+        (("--all", "dev-aws"), "--all: dev-aws is named too"),
+        (("day.yaml", "dev-aws"), "day.yaml: one spec is compared at a time"),
+        (("dev-aws", "--html", "page.html"), "--html: is of one spec"),
+        (("--all", "--utilization", "40%"), "--utilization: is of one spec"),
+    ],
+)
+def test_what_is_wrong_with_names_has_its_way_out(economics: Callable, arguments: tuple[str, ...], says: str) -> None:
+    done = economics(*arguments)
+    assert done.code == 64
+    assert says in done.err
+
+
+def test_a_stack_that_is_none_has_its_way_out(economics: Callable, decide: Callable[[], Path]) -> None:
+    decide()
+    assert "no stack 'dev-awz'\n  fix: did you mean dev-aws?" in economics("dev-awz").err

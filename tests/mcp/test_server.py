@@ -113,7 +113,7 @@ def test_an_answer_is_the_json_of_the_command(client: Client, shop: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments"), [("size", {"spec": CHAT}), ("explain", {"spec": CHAT}), ("preview", {"stack": "dev"}), ("policy_rules", {}), ("docs", {"topic": "tear-down"}), ("economics", {"spec": CHAT})]
+    ("tool", "arguments"), [("size", {"spec": CHAT}), ("explain", {"spec": CHAT}), ("preview", {"stack": "dev"}), ("policy_rules", {}), ("docs", {"topic": "tear-down"}), ("economics", {"spec": CHAT}), ("forecast", {"stack": "dev", "months": 3})]
 )  # fmt: skip
 def test_what_is_cut_can_be_asked_for(client: Client, tool: str, arguments: dict[str, Any]) -> None:
     data = client.ask(tool, **arguments).data

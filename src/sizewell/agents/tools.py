@@ -89,6 +89,11 @@ class Tried(Arguments):
     on: str = word("prices of this date; today without", DAY)
 
 
+class Ahead(OfStack):
+    months: int = Field(12, ge=1, le=120, description="how many")
+    on: str = word("from this date on; today without", DAY)
+
+
 class Ruled(Arguments):
     rule: str = word("part of the name of a rule or of its area, such as idle or security")
 
@@ -318,6 +323,17 @@ TOOLS: Final = (
             2: ("a budget or guardrail is exceeded: stacks/config/guardrails.yaml, or a smaller change",),
             3: ("something has no price: `unpriced` names it; `sizewell docs refresh-prices`",),
             4: ("check_decisions: what would change",),
+        },
+    ),
+    Tool(
+        name="forecast", command="forecast", takes=Ahead,
+        line=lambda _root, args: Line(words=["forecast", "--json", *_options(args, "months", "on"),
+                                             *(["--", args.stack] if args.stack else [])]),
+        what="What stacks cost in the months ahead, with ends and own commitments, by owner and against budgets.",
+        left_out=frozenset({"stacks.lines", "stacks.usd_by_month"}),
+        after={
+            0: ("preview: the rows of a month", "a person puts a bill beside it: `sizewell forecast --actual FILE`"),
+            69: ("preview: why the program of that stack failed",),
         },
     ),
     Tool(

@@ -1,17 +1,18 @@
-"""`sizewell economics SPEC`: rent, commit, buy or call an API, what each costs over some months, and what wins when."""
+"""`sizewell economics SPEC | STACK`: rent, commit, buy or call an API: what each costs, and what wins when."""
 
 from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sizewell.cli import output
+from sizewell.cli import output, project
 from sizewell.cli.answers import read_all
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import INPUT, PATH, iso_date, one_form
+from sizewell.cli.parameters import INPUT, PATH, iso_date, one_form, stacks
 from sizewell.cli.project import typed
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
@@ -23,6 +24,7 @@ DESCRIPTION = """Compare the ways to pay for the machines that `size` decides: o
 commitments, capacity blocks, own hardware, an API priced per token, and a commitment with hours above it.
 
 Each has its total, its cash flow, its price per hour of use, and the utilization from which it is the cheapest.
+Of stacks it compares what they decided, and says what to commit to over the hours of all of them.
 """
 EXAMPLES = """examples:
   sizewell economics chat.yaml
@@ -30,6 +32,8 @@ EXAMPLES = """examples:
   sizewell economics train.yaml --utilization 40%   used in 40 % of all hours
   sizewell economics train.yaml --hardware own.yaml  figures of your own servers
   sizewell economics chat.yaml --html page.html     a page with plots
+  sizewell economics prod-aws dev-aws               the work of stacks, and what to commit to
+  sizewell economics --all                          of every stack that has a decision
 
 --hardware reads a file such as
   machine_usd: {value: 290000, source: a quote of 2026-10-02}
@@ -43,7 +47,8 @@ exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
-@click.argument("spec", type=PATH, help="spec file, - for standard input")
+@click.argument("what", nargs=-1, shell_complete=stacks, help="a spec file, - for standard input, or names of stacks")
+@click.option("--all", "every", is_flag=True, help="all stacks that have a decision")
 @click.option("--months", type=click.IntRange(1, 120), default=36, metavar="N", help="over how long (default: 36)")
 @click.option(
     "--utilization", metavar="PERCENT", help="share of all hours that is used (default: what the spec implies)"
@@ -55,6 +60,9 @@ exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or
 @click.option("--html", type=PATH, metavar="FILE", help="write a page with plots; - prints it")
 def command(args: Arguments) -> int:
     one_form(json=args.json, markdown=args.markdown, html=args.html)
+    path = _spec(args)
+    if path is None:
+        return _of_stacks(args)
     share = _share(args.utilization)
 
     from sizewell.economics.compare import compare
@@ -65,12 +73,12 @@ def command(args: Arguments) -> int:
 
     stated = read_figures(args.hardware) if args.hardware else {}
     catalog = load()
-    (spec,) = read_all([args.spec], catalog)
+    (spec,) = read_all([path], catalog)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress(f"sizing {spec.name}"):
         _, option = sized(spec, catalog, stack="", on=on)
     if option is None:
-        raise NothingToPayError(f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(args.spec))}` says why")
+        raise NothingToPayError(f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(path))}` says why")
     comparison = compare(work_of(spec, option, args.months, stated, share))
     if args.json:
         output.print_json(_document(comparison))
@@ -85,6 +93,44 @@ def command(args: Arguments) -> int:
     else:
         _print(comparison)
     return 0 if comparison.priced else 3
+
+
+def _spec(args: Arguments) -> Path | None:
+    """The spec that is named; None where stacks are."""
+    specs = [
+        each for each in args.what if each == "-" or Path(each).suffix in (".yaml", ".yml") or Path(each).is_file()
+    ]
+    if args.every and args.what:
+        raise UsageError(f"--all: {args.what[0]} is named too\n  fix: leave out one of them")
+    if not args.every and not args.what:
+        raise UsageError("names nothing to pay for\n  fix: name a spec file or stacks, or add --all for all stacks")
+    if specs and len(args.what) > 1:
+        raise UsageError(f"{specs[0]}: one spec is compared at a time, and no stack with it\n  fix: name it alone")
+    if specs:
+        return Path(specs[0])
+    for option, stated in (("--utilization", args.utilization), ("--hardware", args.hardware), ("--html", args.html)):
+        if stated is not None:
+            raise UsageError(
+                f"{option}: is of one spec\n  fix: name stacks/specs/STACK/NAME.yaml, or leave {option} out"
+            )
+    return None
+
+
+def _of_stacks(args: Arguments) -> int:
+    from sizewell.cli.economics_stacks import Read, document, of_stacks, parts
+    from sizewell.cli.forecast_text import markdown_parts, show_parts
+    from sizewell.sizing.catalog import load
+
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    with output.progress("sizing"):
+        said = of_stacks(Read(project.root(), load(), args.months, on), args.what)
+    if args.json:
+        output.print_json(document(said))
+    elif args.markdown:
+        print(markdown_parts(parts(said)), end="")
+    else:
+        show_parts(parts(said))
+    return 0 if any(each.priced for each in said.comparisons) else 3
 
 
 class NothingToPayError(UsageError):

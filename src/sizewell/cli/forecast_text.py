@@ -292,8 +292,13 @@ def missing(rows: Iterable[Row]) -> str:
 
 def show(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], units: Units) -> None:
     """Print it in a terminal."""
+    show_parts(parts(forecast, actual, saved, units))
+
+
+def show_parts(said: Iterable[Part]) -> None:
+    """Print titles with their lines and tables."""
     console = output.console()
-    for number, part in enumerate(parts(forecast, actual, saved, units)):
+    for number, part in enumerate(said):
         if number:
             console.print()
         console.print(part.title, style="bold")
@@ -309,8 +314,13 @@ def show(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], u
 
 def markdown(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], units: Units) -> str:
     """The same as Markdown."""
+    return markdown_parts(parts(forecast, actual, saved, units))
+
+
+def markdown_parts(said: Iterable[Part]) -> str:
+    """Titles with their lines and tables as Markdown."""
     blocks = []
-    for part in parts(forecast, actual, saved, units):
+    for part in said:
         blocks.append(f"### {words(part.title[:1].upper() + part.title[1:])}")
         if part.heads:
             blocks.append(markdown_table(part.heads, part.rows, left=part.texts))

@@ -53,7 +53,7 @@ class _Way(NamedTuple):
 def baseline(months: Sequence[Demand], terms: Sequence[Term], usd_per_hour: Decimal) -> tuple[Purchase, ...]:
     """The purchases that cost least over some months with what is above them at `usd_per_hour`.
 
-    A term that goes on after the last month is paid whole.
+    A term that goes on after the last month is paid whole. Of purchases that cost the same, those begin last.
 
     >>> from sizewell.economics.demand import Step
     >>> day = Demand((Step(1, Decimal(730)), Step(1, Decimal(200))))
@@ -115,7 +115,7 @@ def _cheapest(
             _Way(
                 month,
                 min(month + term.months, last),
-                _cost(term.months * term.usd_per_month),
+                _cost(term.months * term.usd_per_month) - month,
                 1 << 30,
                 term.market,
                 False,
@@ -123,7 +123,14 @@ def _cheapest(
             for term in terms
         ]
     edges += [
-        _Way(min(month + term.months, last), month, -_cost(term.months * term.usd_per_month), count, term.market, True)
+        _Way(
+            min(month + term.months, last),
+            month,
+            month - _cost(term.months * term.usd_per_month),
+            count,
+            term.market,
+            True,
+        )
         for (month, term), count in bought.items()
         if count
     ]

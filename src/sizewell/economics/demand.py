@@ -41,14 +41,19 @@ class Demand:
         """The share of all hours of all machines in which they are needed."""
         return self.hours / (self.machines * HOURS_PER_MONTH)
 
-    def hours_beyond(self, machines: int) -> Decimal:
-        """Machine-hours of a month that so many machines leave over."""
-        left, hours = machines, Decimal(0)
+    def beyond(self, machines: int) -> Demand:
+        """What so many machines that always run leave over."""
+        left, steps = machines, []
         for step in self.steps:
             taken = min(left, step.machines)
             left -= taken
-            hours += (step.machines - taken) * step.hours
-        return hours
+            if taken < step.machines:
+                steps.append(Step(step.machines - taken, step.hours))
+        return Demand(tuple(steps))
+
+    def hours_beyond(self, machines: int) -> Decimal:
+        """Machine-hours of a month that so many machines leave over."""
+        return self.beyond(machines).hours
 
     def at(self, utilization: Decimal) -> Demand:
         """The same profile with more hours or fewer: all in proportion, none above those of a month.

@@ -20,7 +20,7 @@ from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.managed import RAW, TITLES
-from sizewell.sizing.catalog.rates import ResourceCommitment, SavingsPlan
+from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
@@ -98,15 +98,38 @@ class Work:
         return self.option.cloud in (ON_PREMISES, EDGE)
 
     @property
+    def is_rented(self) -> bool:
+        """Whether it runs on machines to which a cloud sells commitments: its own, which no service resells."""
+        return self.option.cloud in CLOUDS and self.option.managed == RAW
+
+    @property
     def own_commitments(self) -> tuple[str, ...]:
         """Own commitments and savings plans that are in force for these machines, in words: no way counts them."""
+        commitments = (
+            f"{each.shown} at {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
+            for each in self._committed
+        )
+        return (*commitments, *self.shared_out)
+
+    @property
+    def committed(self) -> tuple[tuple[int, int], ...]:
+        """Machines of this type that are committed already, and the month, from 0, in which they no longer are."""
+        on = self.option.setting.on
+        return tuple(
+            (each.count, 12 * (each.until.year - on.year) + each.until.month - on.month) for each in self._committed
+        )
+
+    @property
+    def _committed(self) -> list[Commitment]:
+        place = (self.option.cloud, self.instance_type, self.option.deal.region)
+        standing = self.option.setting.catalog.rates.standing(self.option.setting.on).values()
+        return [each for each in standing if (each.cloud, each.instance_type, each.region) == place]
+
+    @property
+    def shared_out(self) -> tuple[str, ...]:
+        """Own savings plans and commitments in force that cover these machines among others, in words."""
         rates, on = self.option.setting.catalog.rates, self.option.setting.on
         region, kind = self.option.deal.region, self.instance_type
-        commitments = [
-            f"{each.shown} at {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
-            for each in rates.standing(on).values()
-            if (each.cloud, each.instance_type, each.region) == (self.option.cloud, kind, region)
-        ]
         plans = [
             f"a savings plan of {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
             for each in rates.plans(on)
@@ -115,7 +138,7 @@ class Work:
         asked = Asked(self.option.cloud, region, kind, "on-demand")
         others = [f"the {each.title}" for each in rates.shared_out(on) if not isinstance(each, SavingsPlan)
                   and (each.is_to(asked) if isinstance(each, ResourceCommitment) else each.units(asked))]  # fmt: skip
-        return (*commitments, *plans, *others)
+        return (*plans, *others)
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -405,11 +428,7 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
     rented = by_key.get("on-demand")
     if rented is None or not work.demand.hours:
         return
-    terms = []
-    for market in COMMITTED:
-        line = work.line(market, HOURS_PER_MONTH)
-        if isinstance(line.price, Priced) and not _not_sold(work, market):
-            terms.append(Term(market, TERM_MONTHS[market], HOURS_PER_MONTH * line.price.amount))
+    terms = terms_of(work)
     hour_usd = _machine_usd(work, rented(work.demand)) / work.demand.hours
     plan = baseline([work.demand] * work.months, terms, hour_usd) if terms else ()
     committed = {held(plan, month) for month in range(work.months)}
@@ -438,6 +457,16 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
                 left_out=way.left_out,
                 plan=plan,
             )
+
+
+def terms_of(work: Work) -> list[Term]:
+    """The commitments that are sold for the machines of some work, and have a price."""
+    terms = []
+    for market in COMMITTED:
+        line = work.line(market, HOURS_PER_MONTH)
+        if isinstance(line.price, Priced) and not _not_sold(work, market):
+            terms.append(Term(market, TERM_MONTHS[market], HOURS_PER_MONTH * line.price.amount))
+    return terms
 
 
 def _machine_usd(work: Work, payments: Iterable[Payment]) -> Decimal:

@@ -43,6 +43,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "ages-refresh": 1,
     "as-measured": 1,  # `size --observed` of measured times
     "checklist": 1,
+    "commitments": 1,  # `economics` of stacks
     "economics": 1,
     "explanation": 1,
     "forecast": 1,

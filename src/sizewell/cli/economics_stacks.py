@@ -1,0 +1,214 @@
+"""`sizewell economics STACK` and `--all`: ways to pay for what stacks decided, and what to commit to over all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sizewell.cli import project
+from sizewell.cli.answers import as_decided, read_all
+from sizewell.cli.economics_text import hours, percent
+from sizewell.cli.forecast_text import Part
+from sizewell.economics.commitments import Shared, Used, clock_of, shared
+from sizewell.economics.compare import Comparison, compare, rounded
+from sizewell.economics.ways import NAMES, terms_of, work_of
+from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.choose.explain import sized
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.units import plural
+from sizewell.sizing.versions import schema_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfStacks:
+    """The work of stacks, each with its ways to pay, and the commitments that it shares."""
+
+    months: int
+    uses: tuple[Used, ...]
+    comparisons: tuple[Comparison, ...]
+    shared: tuple[Shared, ...]
+    notes: tuple[str, ...]
+
+
+class Read(NamedTuple):
+    """What all stacks are read with."""
+
+    root: Path
+    catalog: Catalog
+    months: int
+    on: date
+
+
+def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
+    """Reads decisions and specs of some stacks; UsageError where one has no decision."""
+    known = [path.stem for path in project.decisions(read.root)]
+    if not stacks and not known:
+        raise UsageError("--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack STACK")
+    project.must_be_stacks(stacks, known)
+    notes: list[str] = []
+    uses = tuple(use for stack in stacks or known for use in _uses(read, stack, notes))
+    rows = shared(uses, read.months)
+    for use in uses:
+        name, market = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market
+        if not use.work.is_rented or market == "spot":
+            where = "spot" if market == "spot" else use.work.chosen.managed
+            where = use.work.option.cloud if where == "raw" else where
+            notes.append(f"{name} runs on {where}: no commitment covers it")
+    for row in rows:
+        if not terms_of(row.users[0].work):
+            sold = "has a price that is known here; catalog/rates.yaml may state one"
+            notes.append(f"no commitment to {row.instance_type} in {row.cloud} {row.region} {sold}")
+        loose = [f"{use.stack}/{use.work.name}" for use in row.users if clock_of(use.work) is None]
+        if len(row.users) > 1 and loose:
+            notes.append(f"nobody states when {', '.join(loose)} runs: counted as if at the same time as the others")
+        if row.owned:
+            machine = f"{row.instance_type} in {row.region}"
+            notes.append(f"{plural(row.owned, 'machine')} of {machine} committed already, and in no figure here")
+        notes += [f"not counted, though it covers {row.instance_type} too: {each}" for each in row.not_counted]
+    comparisons = tuple(compare(use.work) for use in uses)
+    return OfStacks(
+        months=read.months, uses=uses, comparisons=comparisons, shared=rows, notes=tuple(dict.fromkeys(notes))
+    )
+
+
+def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
+    root, catalog, months, on = read
+    path = project.decision_path(root, stack)
+    decision = Decision.from_json(path)
+    specs = {spec.name: spec for spec in read_all(project.spec_paths(root, stack), catalog)}
+    for workload in decision.workloads:
+        name, pool = workload.spec.name, workload.pools[0]
+        if name not in specs:
+            notes.append(
+                f"{stack}/{name} is in no figure: its spec is gone; `sizewell size --stack {stack}` decides anew"
+            )
+            continue
+        stated = project.environment(root, stack)
+        sizing, best = sized(specs[name], as_decided(catalog, path), stack=stack, on=on, environment=stated)
+        decided = (pool.cloud, pool.region, pool.instance_type, pool.market, pool.managed)
+        option = next((each for each in sizing.options if decided == (each.cloud, each.deal.region, each.instance_type,
+                       each.deal.market, each.managed)), best)  # fmt: skip
+        if option is None:
+            notes.append(
+                f"{stack}/{name} is in no figure: nothing fits any more; `sizewell size --stack {stack}` says why"
+            )
+            continue
+        work = work_of(specs[name], option, months, {})
+        if decided[:3] != (option.cloud, option.deal.region, option.instance_type):
+            now = f"would not be today: counted is {work.machines}; `sizewell size --check --stack {stack}`"
+            notes.append(f"{stack}/{name} is decided on {pool.instance_type} in {pool.region} and {now}")
+        notes += [f"{stack}/{name}: its pool in {each.cloud} is in no figure" for each in workload.pools[1:]]
+        yield Used(stack, work)
+
+
+def parts(said: OfStacks) -> Iterator[Part]:
+    """What is said, in order."""
+    stacks = len({use.stack for use in said.uses})
+    rows = []
+    for use, comparison in zip(said.uses, said.comparisons, strict=True):
+        rented = next(row for row in comparison.rows if row.way.key == "on-demand")
+        best = comparison.cheapest
+        rows.append([
+            use.stack, use.work.name, use.work.machines, percent(use.work.demand.utilization), _usd(rented.usd),
+            _usd(best.usd if best else None), best.way.name if best else "?",
+        ])  # fmt: skip
+    yield Part(
+        f"{plural(len(rows), 'workload')} of {plural(stacks, 'stack')} over {plural(said.months, 'month')}",
+        heads=("stack", "workload", "machines", "used", "on demand", "cheapest", "way to pay"),
+        rows=rows,
+        texts=("stack", "workload", "machines", "way to pay"),
+    )
+    bought = [row for row in said.shared if row.plan]
+    title = "what to commit to, over all of them"
+    if bought:
+        saved = sum((_saved(row) for row in bought), Decimal(0))
+        yield Part(
+            f"{title}: {_usd(saved)} USD less in {plural(said.months, 'month')}",
+            heads=("machines", "used", "on demand", "with it", "saves", "covers", "is used"),
+            rows=[
+                [
+                    f"{row.demand.machines} x {row.instance_type}", percent(row.demand.utilization),
+                    _usd(row.on_demand_usd), _usd(row.usd), percent(_saved(row) / (row.on_demand_usd or Decimal(1))),
+                    percent(row.coverage or Decimal(0)), percent(row.utilization or Decimal(0)),
+                ]
+                for row in bought
+            ],
+            texts=("machines",),
+        )  # fmt: skip
+        yield Part("what that binds", [_bound(row) for row in bought])
+    else:
+        yield Part(f"{title}: nothing", ["no commitment costs less than the hours on demand that it would cover"])
+    if said.notes:
+        yield Part("notes", said.notes)
+
+
+def _usd(usd: Decimal | None) -> str:
+    return "?" if usd is None else f"{usd:,.0f}"
+
+
+def _saved(row: Shared) -> Decimal:
+    return (row.on_demand_usd or Decimal(0)) - (row.usd or Decimal(0))
+
+
+def _bound(row: Shared) -> str:
+    terms = ", ".join(
+        f"{each.machines} for {NAMES[each.term.market].removeprefix('commit ')}"
+        + (f" from month {each.month + 1} on" if each.month else "")
+        for each in row.plan
+    )
+    users = ", ".join(f"{use.stack}/{use.work.name}" for use in row.users)
+    return (f"{row.instance_type} in {row.cloud} {row.region}: {terms}, in every hour; for {users}. If demand halves, "
+            f"{_usd(row.halved_usd)} USD against {_usd(row.halved_on_demand_usd)} on demand")  # fmt: skip
+
+
+def document(said: OfStacks) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "schema": schema_of("commitments"),
+        "months": said.months,
+        "workloads": [
+            {
+                "stack": use.stack,
+                "workload": use.work.name,
+                "machine": {"cloud": use.work.option.cloud, "region": use.work.option.deal.region,
+                            "instance_type": use.work.instance_type},
+                "machines": use.work.demand.machines,
+                "utilization": rounded(use.work.demand.utilization),
+                "hours_per_day": hours(use.work.demand.utilization).removesuffix(" h"),
+                "ways": [
+                    {"way": row.way.key, "name": row.way.name, "usd": row.usd}
+                    | ({"unpriced": row.way.reason} if row.usd is None else {})
+                    for row in comparison.rows
+                ],
+            }
+            for use, comparison in zip(said.uses, said.comparisons, strict=True)
+        ],
+        "commitments": [
+            {
+                "machine": {"cloud": row.cloud, "region": row.region, "instance_type": row.instance_type},
+                "workloads": [f"{use.stack}/{use.work.name}" for use in row.users],
+                "machines": row.demand.machines,
+                "demand": [
+                    {"machines": step.machines, "hours_per_month": rounded(step.hours)} for step in row.demand.steps
+                ],
+                "committed_already": row.owned,
+                "committed": [
+                    {"from_month": each.month + 1, "market": each.term.market, "machines": each.machines}
+                    for each in row.plan
+                ],
+                "usd_on_demand": rounded(row.on_demand_usd),
+                "usd": rounded(row.usd),
+                "usd_if_demand_halves": rounded(row.halved_usd),
+                "usd_on_demand_if_demand_halves": rounded(row.halved_on_demand_usd),
+                "coverage": rounded(row.coverage),
+                "utilization_of_commitment": rounded(row.utilization),
+            }
+            for row in said.shared
+        ],
+        "notes": said.notes,
+    }  # fmt: skip

@@ -1,0 +1,159 @@
+"""What to commit to over stacks: the hours of all that run on one machine type in a region, and what to buy for them.
+
+A commitment covers whatever runs at the moment, so machines of several stacks share it hour by hour, where it is known
+when they run. Machines of which it is not known are counted as if they all ran at once: no sharing is made up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from sizewell.economics.baseline import Purchase, baseline, cost_usd, held
+from sizewell.economics.demand import Demand, Step, sorted_demand
+from sizewell.economics.ways import Work, terms_of
+from sizewell.sizing.choose.pricing import standing
+from sizewell.sizing.money import HOURS_PER_MONTH, Priced
+
+HOURS: Final = 168  # of a week
+SLOTS: Final = 12  # of an hour: schedules and the waits of an autoscaler end between hours
+ALIKE: Final = Decimal("0.01")  # by which the hours of use may be beside those of the schedule
+ZERO: Final = Decimal(0)
+
+
+class Used(NamedTuple):
+    """Work of a stack."""
+
+    stack: str
+    work: Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Machines of one type in a region over all stacks, and the purchases that cost least for them over some months."""
+
+    cloud: str
+    region: str
+    instance_type: str
+    users: tuple[Used, ...]
+    demand: Demand  # of a month, of all of them
+    owned: int  # machines that are committed already, which are left out of all figures
+    not_counted: tuple[str, ...]  # own commitments of other kinds, in words
+    plan: tuple[Purchase, ...]
+    on_demand_usd: Decimal | None  # over all months; None where it has no price
+    usd: Decimal | None  # with the plan
+    halved_on_demand_usd: Decimal | None  # if demand halves
+    halved_usd: Decimal | None
+    coverage: Decimal | None  # of the hours, by the plan
+    utilization: Decimal | None  # of the plan; None where nothing is to be bought
+
+
+def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
+    """Each machine type and region that runs by the hour or on a commitment, the largest saving first."""
+    groups: dict[tuple[str, str, str], list[Used]] = {}
+    for use in uses:
+        work = use.work
+        if work.is_rented and work.chosen.deal.market != "spot":
+            key = (work.option.cloud, work.option.deal.region, work.instance_type)
+            groups.setdefault(key, []).append(use)
+    rows = [_shared(tuple(users), months) for users in groups.values()]
+    return tuple(sorted(rows, key=lambda row: (row.usd or ZERO) - (row.on_demand_usd or ZERO)))
+
+
+def _shared(users: tuple[Used, ...], months: int) -> Shared:
+    work = users[0].work
+    demand = joint([use.work for use in users])
+    owned = work.committed
+    each_month = [demand.beyond(sum(count for count, end in owned if end > month)) for month in range(months)]
+    price = work.line("on-demand", HOURS_PER_MONTH).price
+    hour_usd = price.amount if isinstance(price, Priced) else None
+    plan = baseline(each_month, terms_of(work), hour_usd) if hour_usd is not None else ()
+    halves = [each.at(each.utilization / 2) if each.hours else each for each in each_month]
+    bought = [held(plan, month) for month in range(months)]
+    hours = sum((each.hours for each in each_month), ZERO)
+    covered = hours - sum((each.hours_beyond(count) for each, count in zip(each_month, bought, strict=True)), ZERO)
+
+    def usd(demands: Sequence[Demand], purchases: Sequence[Purchase]) -> Decimal | None:
+        return None if hour_usd is None else cost_usd(demands, purchases, hour_usd)
+
+    return Shared(
+        cloud=work.option.cloud,
+        region=work.option.deal.region,
+        instance_type=work.instance_type,
+        users=users,
+        demand=demand,
+        owned=sum(count for count, _ in owned),
+        not_counted=work.shared_out,
+        plan=plan,
+        on_demand_usd=usd(each_month, ()),
+        usd=usd(each_month, plan),
+        halved_on_demand_usd=usd(halves, ()),
+        halved_usd=usd(halves, plan),
+        coverage=covered / hours if hours else None,
+        utilization=covered / (sum(bought) * HOURS_PER_MONTH) if any(bought) else None,
+    )
+
+
+def joint(works: Sequence[Work]) -> Demand:
+    """The demand of several works together."""
+    if len(works) == 1:
+        return works[0].demand
+    total, hours = [0] * (HOURS * SLOTS), ZERO
+    steps: list[Step] = []
+    for work in works:
+        clock = clock_of(work)
+        if clock is None:
+            steps += work.demand.steps
+        else:
+            total = [a + b for a, b in zip(total, clock, strict=True)]
+            hours += work.demand.hours
+    if hours:
+        counts = ((Decimal(slots), machines) for machines, slots in Counter(total).items())
+        steps += sorted_demand(counts, hours, max(total)).steps
+    return Demand(tuple(sorted(steps, key=lambda step: -step.hours)))
+
+
+def clock_of(work: Work) -> list[int] | None:
+    """Machines in each five minutes of a week in UTC, from Monday 00:00; None where nobody knows when."""
+    option, schedule, most = work.option, work.spec.schedule, work.demand.machines
+    need = option.setting.need
+    if option.fleet.by_hour and not option.stands:
+        parts = [(part, min(nodes, most)) for part, nodes in standing(need, option.fleet, option.counts)]
+        local = list(_slots(zip(parts[::2], parts[1::2], strict=True)))
+    else:
+        hours = schedule.on.open_hours if schedule else (1.0,) * HOURS
+        if abs(work.demand.utilization - Decimal(sum(hours) / HOURS)) > ALIKE:
+            return None
+        local = list(_slots(((part, most),) for part in hours))
+    return in_utc(local, schedule.on.time_zone if schedule else "UTC", option.setting.on)
+
+
+def _slots(hours: Iterable[Sequence[tuple[float, int]]]) -> Iterator[int]:
+    """Machines in each slot, of the (part of an hour, machines) that each hour has one after the other."""
+    for parts in hours:
+        for slot in range(SLOTS):
+            at, until = (slot + 0.5) / SLOTS, 0.0
+            for part, machines in parts:
+                until += part
+                if at < until:
+                    yield machines
+                    break
+            else:
+                yield 0
+
+
+def in_utc(local: Sequence[int], zone: str, on: date) -> list[int]:
+    """A week by the clock of a time zone as that of UTC, as they are apart on a day.
+
+    >>> week = in_utc([1] * 12 + [0] * 2004, "Asia/Tokyo", date(2026, 11, 28))
+    >>> [slot for slot, machines in enumerate(week) if machines] == list(range(6 * 288 + 180, 6 * 288 + 192))
+    True
+    """
+    offset = datetime.combine(on, time(12), UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta()
+    ahead = int(offset / timedelta(hours=1) * SLOTS)
+    return [local[(slot + ahead) % len(local)] for slot in range(len(local))]

@@ -1,0 +1,124 @@
+"""What to commit to over stacks: machines share a commitment in the hours of which it is known when they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizewell.economics.baseline import cost_usd
+from sizewell.economics.commitments import SLOTS, Used, clock_of, in_utc, joint, shared
+from sizewell.economics.demand import Demand, Step
+from sizewell.economics.ways import terms_of
+from sizewell.sizing.catalog.rates import Commitment, Discounts
+
+from .conftest import ON, SPECS
+
+HOURS = Decimal(730)
+
+
+def uses(work, *names, months=36):
+    return [Used(f"stack-{number}", work(name, months=months)) for number, name in enumerate(names)]
+
+
+def test_two_that_never_run_at_once_share_one_commitment(work):
+    (alone,) = shared(uses(work, "by-day"), 12)
+    assert not alone.plan, "half of all hours pay for no commitment of a year"
+    (both,) = shared(uses(work, "by-day", "by-night"), 12)
+    assert [(step.machines, round(step.hours)) for step in both.demand.steps] == [(1, 728)]
+    assert [(each.term.market, each.machines) for each in both.plan] == [("reserved-1y", 1)]
+    assert both.coverage == 1
+    assert both.utilization > Decimal("0.99"), "52 weeks are 364 days"
+    assert both.usd < both.on_demand_usd == 2 * alone.on_demand_usd
+    (twice,) = shared(uses(work, "by-day", "by-day"), 12)
+    assert [(step.machines, round(step.hours)) for step in twice.demand.steps] == [(2, 364)]
+    assert not twice.plan, "two that run at once share nothing"
+
+
+def test_a_schedule_is_by_the_clock_of_its_zone(work):
+    """Twelve hours from 06:00 in Tokyo are those from 21:00 in UTC: no hour of them is one by day there."""
+    (both,) = shared(uses(work, "by-day", "tokyo"), 12)
+    assert [round(step.hours) for step in both.demand.steps] == [637, 91], "3 of 24 hours are run twice"
+
+
+def test_hours_of_which_nobody_knows_when_they_are_share_nothing(work):
+    spread = work("by-day", utilization=Decimal("0.3"))
+    assert clock_of(spread) is None
+    together = joint([spread, work("by-night")])
+    assert [round(step.hours) for step in together.steps] == [364, 219]
+
+
+def test_a_fleet_that_follows_the_day_keeps_its_hours_and_its_machines(work):
+    made = work("day")
+    clock = clock_of(made)
+    assert clock is not None
+    assert max(clock) == made.demand.machines
+    both = joint([made, made])
+    assert abs(both.hours / (2 * made.demand.hours) - 1) < Decimal("0.002"), "five minutes are no finer"
+    assert both.machines == 2 * made.demand.machines
+
+
+def test_figures_are_those_of_the_purchases(work):
+    (row,) = shared(uses(work, "day", "day"), 36)
+    made = work("day")
+    rate = made.line("on-demand", HOURS).price.amount
+    months = [row.demand] * 36
+    assert row.plan
+    assert row.usd == cost_usd(months, row.plan, rate) < row.on_demand_usd
+    halves = [row.demand.at(row.demand.utilization / 2)] * 36
+    assert row.halved_usd == cost_usd(halves, row.plan, rate)
+    machines = sum(each.machines for each in row.plan)
+    covered = row.demand.hours - row.demand.hours_beyond(machines)
+    assert abs(row.coverage - covered / row.demand.hours) < Decimal("1e-9")
+    assert abs(row.utilization - covered / (machines * HOURS)) < Decimal("1e-9")
+    assert {each.term.market for each in row.plan} <= {term.market for term in terms_of(made)}
+
+
+def test_what_is_committed_already_is_bought_no_second_time(work):
+    made = work("around-the-clock")
+    setting = made.option.setting
+    bought = Commitment(
+        cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal("0.5"),
+        until=date(2027, 5, 31),
+    )  # fmt: skip
+    catalog = replace(setting.catalog, rates=Discounts(commitments=(bought,)))
+    option = replace(made.option, setting=replace(setting, catalog=catalog))
+    owning = replace(made, option=option, chosen=option)
+    (row,) = shared([Used("dev", owning)], 36)
+    assert row.owned == 1
+    assert {each.month for each in row.plan} == {6}, "from the month in which the old one is over"
+    (before,) = shared([Used("dev", made)], 36)
+    assert abs(row.on_demand_usd - before.on_demand_usd * 30 / 36) < 1
+
+
+def test_spot_and_machines_that_a_service_or_nobody_rents_out_are_in_no_profile(work):
+    spot = work("by-day")
+    spot = replace(spot, chosen=replace(spot.chosen, deal=replace(spot.chosen.deal, market="spot")))
+    assert shared([Used("dev", spot)], 12) == ()
+    managed = work("by-day")
+    managed = replace(managed, option=replace(managed.option, managed="sagemaker"))
+    assert shared([Used("dev", managed)], 12) == ()
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 730)), max_size=5), st.integers(0, 20))
+def test_what_machines_leave_over_is_the_rest_of_the_hours(steps, machines):
+    steps = sorted(steps, key=lambda step: -step[1])
+    demand = Demand(tuple(Step(count, Decimal(hours)) for count, hours in steps))
+    each = [hours for count, hours in steps for _ in range(count)]
+    assert demand.beyond(machines).hours == demand.hours_beyond(machines) == sum(each[machines:])
+    assert demand.beyond(machines).machines == max(0, demand.machines - machines)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York", "Asia/Kathmandu"])
+def test_a_week_in_utc_has_the_same_hours(zone):
+    week = list(range(168 * SLOTS))
+    assert sorted(in_utc(week, zone, ON)) == week
+
+
+def test_every_spec_of_the_tests_has_a_profile(work):
+    for name in SPECS:
+        assert joint([work(name)]) == work(name).demand
