@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.sizing.predict.spot import best_interval_s, checkpoint_bytes, interruptions, mtbi_s, reclaimed_every_h
+from sizewell.sizing.predict.spot import (
+    Interruptions,
+    best_interval_s,
+    checkpoint_bytes,
+    interruptions,
+    mtbi_s,
+    reclaimed_every_h,
+    run_times,
+)
 
 RUN = {"work_s": 100_000.0, "nodes": 4, "devices": 32, "bytes_each": 100 * 10**9, "spot": True, "advisor": ">20%"}
 
@@ -76,3 +85,57 @@ def test_a_checkpoint_holds_what_a_run_needs_to_go_on(method, optimizer, params,
 def test_a_run_that_never_gets_anywhere_is_infinite():
     stuck = interruptions(work_s=1e6, nodes=4000, devices=32_000, bytes_each=10**15, spot=True, interval_s=40_000.0)
     assert math.isinf(stuck.stretch) or stuck.stretch > 100
+
+
+def _simulated(broken: Interruptions, work_s: float, chance: random.Random) -> float:
+    """One run, stretch by stretch."""
+    whole, taken = broken.interval_s + broken.checkpoint_s, 0.0
+
+    def begun_again_until_done(seconds: float) -> float:
+        lost = 0.0
+        while (after := chance.expovariate(1 / broken.mtbi_s)) < seconds:
+            lost += after + (begun_again_until_done(broken.restart_s) if seconds == whole else 0.0)
+        return lost + seconds
+
+    for _ in range(round(work_s / broken.interval_s)):
+        taken += begun_again_until_done(whole)
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("hours", "nodes", "advisor", "bytes_each"),
+    [(100, 1, "", 10**11), (10, 1, "<5%", 10**10), (555, 16, ">20%", 10**12), (11, 4, ">20%", 10**12)],
+)
+def test_the_distribution_of_a_run_has_the_expected_mean_and_what_runs_take(hours, nodes, advisor, bytes_each):
+    work_s = hours * 3600.0
+    broken = interruptions(
+        work_s=work_s, nodes=nodes, devices=8 * nodes, bytes_each=bytes_each, spot=True, advisor=advisor
+    )
+    stretches = max(1, round(work_s / broken.interval_s))
+    work_s = stretches * broken.interval_s  # whole ones, which the other side counts
+    times = run_times(broken, work_s)
+    assert math.isclose(times.mean_s, work_s * broken.stretch, rel_tol=1e-4)
+    assert math.isclose(math.fsum(times.shares), 1)
+    chance = random.Random(38)  # noqa: S311 - a simulation
+    taken = sorted(_simulated(broken, work_s, chance) for _ in range(2000))
+    for share in (0.05, 0.5, 0.9, 0.99):
+        then = taken[int(share * len(taken))]
+        assert math.isclose(times.within(share), then, rel_tol=0.02)
+        later = sum(each > then * 1.001 for each in taken) / len(taken)
+        assert abs(times.longer_than(then * 1.001) - later) < 0.03
+    assert times.longer_than(0) == pytest.approx(1)
+    assert times.longer_than(1e12) == 0
+
+
+@given(st.floats(1, 5000), st.integers(1, 64), st.sampled_from(["", "<5%", ">20%"]), st.floats(1e8, 1e13))
+def test_a_later_deadline_is_missed_by_no_more_runs(hours, nodes, advisor, bytes_each):
+    broken = interruptions(
+        work_s=hours * 3600, nodes=nodes, devices=8 * nodes, bytes_each=int(bytes_each), spot=True, advisor=advisor
+    )
+    if not math.isfinite(broken.stretch) or broken.stretch > 20:
+        return  # nothing that anybody starts
+    times = run_times(broken, hours * 3600)
+    assert math.isclose(times.mean_s, hours * 3600 * broken.stretch, rel_tol=0.005)
+    assert times.within(0.5) <= times.within(0.95)
+    later = [times.longer_than(times.within(share)) for share in (0.1, 0.5, 0.9)]
+    assert later == sorted(later, reverse=True)

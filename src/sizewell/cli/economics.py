@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -219,6 +220,16 @@ def _document(comparison: Comparison) -> dict[str, Any]:
                     for each in row.way.plan
                 ],
                 "notes": row.way.notes,
+                **(
+                    {
+                        "run": {
+                            key: value if value is None else rounded(Decimal(value))
+                            for key, value in asdict(row.way.spread).items()
+                        }
+                    }
+                    if row.way.spread
+                    else {}
+                ),
             }
             for row in comparison.rows
         ],

@@ -28,6 +28,7 @@ from sizewell.sizing.choose.pricing import Option, make_option
 from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.predict.spot import run_times
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 
@@ -49,9 +50,31 @@ NAMES: Final = {
     "api": "API per token",
 }
 BLOCK: Final = "capacity-block"
+LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
 _RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
 Pay = Callable[[Demand], tuple[Payment, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How long a run takes on machines that may be reclaimed, and what they cost then."""
+
+    hours_in_half: float  # of all runs: at most so long
+    hours_in_95_percent: float
+    usd_in_95_percent: Decimal  # machines of such a run
+    deadline_hours: float | None
+    chance_to_miss: float | None  # of the deadline
+
+    @property
+    def words(self) -> str:
+        """What of it a person decides by."""
+        most = f"at most {self.hours_in_95_percent:,.1f} h ({self.usd_in_95_percent:,.2f} USD) in 95 of 100"
+        said = f"by estimated interruptions a run takes {self.hours_in_half:,.1f} h in half of all cases, {most}"
+        if self.deadline_hours is None or self.chance_to_miss is None:
+            return said
+        missed = f"{100 * self.chance_to_miss:.2g} %" if self.chance_to_miss > LEAST else "none in a million"
+        return f"{said}; {missed} take longer than the {self.deadline_hours:,.1f} h to the deadline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +90,7 @@ class Way:
     estimated: bool = False  # a price of it is no list price
     left_out: str = ""  # why `size` would not take it for this spec, though it has a price
     plan: tuple[Purchase, ...] = ()  # of a mix: what is committed
+    spread: Spread | None = None  # of a run that interruptions make longer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,11 +303,28 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
             rework = Decimal(repr(option.run_s)) / Decimal(repr(work.option.run_s))
         pay = partial(_hourly, work, option, rework)
         more = f"{100 * (rework - 1):.1f} % more hours for rework" if rework > 1 else ""
+        spread = _spread(option) if market == "spot" else None
         taken = "it may be reclaimed at any time" if market == "spot" else ""
         loses = market == "spot" and work.spec.spot_policy == "auto" and not option.setting.need.interruptible
         kept = "an interruption loses work, and `size` takes it with spot_policy: spot alone" if loses else ""
-        notes = tuple(filter(None, (kept or taken, more)))
-        yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes, left_out=kept))
+        notes = tuple(filter(None, (kept or taken, more, spread.words if spread else "")))
+        yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes, left_out=kept, spread=spread))
+
+
+def _spread(option: Option) -> Spread | None:
+    """From the times between interruptions that the expected time rests on; None for what does not end."""
+    if option.interruptions is None or option.run_s is None:
+        return None
+    times = run_times(option.interruptions, option.run_s / option.interruptions.stretch)
+    latest_s = option.setting.need.deadline_s
+    hours = times.within(0.95) / 3600
+    return Spread(
+        hours_in_half=times.within(0.5) / 3600,
+        hours_in_95_percent=hours,
+        usd_in_95_percent=Decimal(repr(hours)) * option.fleet.nodes * option.deal.usd_per_hour,
+        deadline_hours=None if latest_s is None else latest_s / 3600,
+        chance_to_miss=None if latest_s is None else times.longer_than(latest_s),
+    )
 
 
 def _hourly(work: Work, option: Option, rework: Decimal, demand: Demand) -> tuple[Payment, ...]:

@@ -13,7 +13,10 @@ from the providers' monthly interruption bands and published studies of spot clu
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
 from typing import Final
 
 # Mean hours between interruptions of one machine: estimates, in the order of the vendor's advisor. Its bands are shares
@@ -29,6 +32,9 @@ RESTART_S: Final = 600.0  # until it is noticed and a new machine has image and 
 LOST_BY_HAND: Final = (0.22, 0.41)
 CHECKPOINT_BYTES_PER_S_PER_NODE: Final = 1e9  # to object storage, sharded over the nodes: estimate
 INTERVAL_MIN_S: Final = 60.0
+_CELLS: Final = 400  # of a distribution
+_FINE: Final = 100  # cells of one interruption, where there are many
+_MANY: Final = 100.0  # interruptions, whose sum is near a normal distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,3 +131,109 @@ def _stretch(interval_s: float, checkpoint_s: float, restart_s: float, between_s
     if exponent > 50 or restart_s / between_s > 50:
         return math.inf
     return between_s * math.exp(restart_s / between_s) * (math.exp(exponent) - 1) / interval_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTimes:
+    """How long a run takes, as a distribution: the shortest time told apart, and cells of equal width from it on."""
+
+    least_s: float
+    cell_s: float
+    shares: tuple[float, ...]
+
+    @property
+    def mean_s(self) -> float:
+        """That of the formula above."""
+        return self.least_s + self.cell_s * math.fsum(cell * share for cell, share in enumerate(self.shares))
+
+    def longer_than(self, seconds: float) -> float:
+        """The share of runs that take longer."""
+        first = max(0, math.floor((seconds - self.least_s) / self.cell_s + 0.5) + 1) if seconds >= self.least_s else 0
+        return math.fsum(self.shares[first:])
+
+    def within(self, share: float) -> float:
+        """The seconds in which a share of all runs is done."""
+        so_far = 0.0
+        for cell, each in enumerate(self.shares):
+            so_far += each
+            if so_far >= share:
+                return self.least_s + cell * self.cell_s
+        return self.least_s + len(self.shares) * self.cell_s
+
+
+def run_times(broken: Interruptions, work_s: float) -> RunTimes:
+    """The distribution of what `work_s` seconds of work take, whose mean is the expected time above.
+
+    A stretch between two checkpoints is begun again until it is not interrupted, so the number of interruptions is a
+    negative binomial; each costs what was done since the checkpoint and the restart, which is begun again likewise.
+    Their sum comes from Panjer's recursion (ASTIN Bulletin 12, 1981).
+
+    >>> times = run_times(interruptions(work_s=360_000, nodes=1, devices=8, bytes_each=10**11, spot=True), 360_000)
+    >>> [round(times.within(share) / 3600) for share in (0.05, 0.5, 0.95)], round(times.longer_than(110 * 3600), 3)
+    ([103, 105, 108], 0.005)
+    """
+    between, restart = broken.mtbi_s, broken.restart_s
+    whole = broken.interval_s + broken.checkpoint_s
+    least = work_s * whole / broken.interval_s
+    lost = 1 - math.exp(-whole / between)  # the share of stretches that are interrupted
+    stretches = work_s / broken.interval_s
+    count = stretches * lost / (1 - lost)
+    each = (work_s * broken.stretch - least) / count
+    cell = (whole + restart) / _FINE
+    if count <= _MANY:
+        spread = math.sqrt(count / (1 - lost)) * (each + whole)
+        cell = (count * each + 6 * spread + 3 * (whole + restart)) / _CELLS
+    begun = _compound(1.0, 1 - math.exp(-restart / between), _until(restart, between, cell))
+    severity = _together(_together(_at(restart, cell), begun), _until(whole, between, cell))
+    if count <= _MANY:
+        return RunTimes(least_s=least, cell_s=cell, shares=tuple(_compound(stretches, lost, severity)))
+    variance = count * math.fsum((cell * at - each) ** 2 * share for at, share in enumerate(severity))
+    sums = NormalDist(count * each, math.sqrt(variance + count / (1 - lost) * each**2))  # of so many that it is near
+    low = max(0.0, sums.mean - 6 * sums.stdev)
+    cell = (sums.mean + 6 * sums.stdev - low) / _CELLS
+    below = [0.0, *(sums.cdf(low + (at + 0.5) * cell) for at in range(_CELLS - 1)), 1.0]
+    return RunTimes(least_s=least + low, cell_s=cell, shares=tuple(b - a for a, b in pairwise(below)))
+
+
+def _at(seconds: float, cell_s: float) -> list[float]:
+    """A time that is always the same, by the two cells that it is between, of the same mean."""
+    cell = int(seconds / cell_s)
+    part = seconds / cell_s - cell
+    return [*[0.0] * cell, 1 - part, part]
+
+
+def _until(end_s: float, between_s: float, cell_s: float) -> list[float]:
+    """When an interruption comes that comes before `end_s`, by the two cells that each moment is between."""
+    shares = [0.0] * (int(end_s / cell_s) + 2)
+    whole = 1 - math.exp(-end_s / between_s)
+    for cell in range(len(shares) - 1):
+        start, end = cell * cell_s, min(end_s, (cell + 1) * cell_s)
+        before, after = math.exp(-start / between_s), math.exp(-end / between_s)
+        later = (before * (start + between_s) - after * (end + between_s) - start * (before - after)) / cell_s
+        shares[cell] += (before - after - later) / whole
+        shares[cell + 1] += later / whole
+    return shares
+
+
+def _together(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    sums = [0.0] * min(_CELLS, len(one) + len(other) - 1)
+    for a, share in enumerate(one[: len(sums)]):
+        if share:
+            for b, more in enumerate(other[: len(sums) - a]):
+                sums[a + b] += share * more
+    return sums
+
+
+def _compound(times: float, lost: float, severity: Sequence[float]) -> list[float]:
+    """The sum of as many of `severity` as fail before `times` succeed, where a share `lost` fails."""
+    sums = [1.0]  # in proportion: what is left over at the end of the cells is below a millionth
+    for total in range(1, _CELLS):
+        value = math.fsum(
+            (lost + (times - 1) * lost * cell / total) * severity[cell] * sums[total - cell]
+            for cell in range(1, min(total, len(severity) - 1) + 1)
+        ) / (1 - lost * severity[0])  # fmt: skip
+        sums.append(value)
+        if value > 1e200:  # before it is more than a float holds
+            sums = [each * 1e-200 for each in sums]
+    whole = math.fsum(sums)
+    return [each / whole for each in sums]
