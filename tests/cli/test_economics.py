@@ -223,3 +223,12 @@ def test_what_is_wrong_with_names_has_its_way_out(economics: Callable, arguments
 def test_a_stack_that_is_none_has_its_way_out(economics: Callable, decide: Callable[[], Path]) -> None:
     decide()
     assert "no stack 'dev-awz'\n  fix: did you mean dev-aws?" in economics("dev-awz").err
+
+
+def test_size_names_the_commitment_that_would_pay(economics: Callable, sizewell: Sizewell, project: Path) -> None:
+    always = DAY.replace(", daily: 3", "")
+    (project / "always.yaml").write_text(always)
+    said = " ".join(sizewell("size", "always.yaml", *ON).out.split())
+    assert "a three-year commitment to its machines pays from 11 hours a day on" in said
+    (project / "ends.yaml").write_text(always + "ttl: 30d\nowner: search\ncost_center: c-1\n")
+    assert "commitment to its machines" not in sizewell("size", "ends.yaml", *ON).out

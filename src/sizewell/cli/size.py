@@ -221,6 +221,7 @@ def _print(
         output.print_json(documents[0] if len(documents) == 1 else documents)
         return
     from sizewell.cli import decision_text
+    from sizewell.economics.worth import worth
     from sizewell.sizing.choose.elsewhere import by_the_token
 
     asked = {spec.name: spec for spec in specs}
@@ -242,6 +243,8 @@ def _print(
                 if len(rows) > 1:
                     console.print()
                 decision_text.workload_block(console, workload, answer)
+                for line in filter(None, (worth(catalog, pool, answer) for pool in workload.pools)):
+                    console.print(f"\n{line}")
                 decision_text.by_the_token(console, by_the_token(asked[workload.spec.name], catalog, answer.decided_on))
     if target is not None:
         decided = all(is_decision(answer) for answer in answers)
