@@ -46,6 +46,8 @@ SPECS["reserved"] = SPECS["notebook"] + "capacity: {reservation: cr-0123456789ab
 SPECS["bound"] = SPECS["notebook"] + "capacity: {savings_plan: 3y}\n"
 OTHERS = {"own": SPECS["train"].replace("aws/us-east-1", "on-prem")}  # without a price but one of ones own
 OTHERS["late"] = SPECS["train"] + "deadline: 4h\n"
+OTHERS["away"] = SPECS["train"] + "data: {location: s3://corpus/text, region: eu-west-1, size: 2TB}\n"
+OTHERS["here"] = OTHERS["away"].replace("eu-west-1", "us-east-1")
 HOURS = {
     "by-day": "06:00-18:00 UTC", "by-night": "18:00-06:00 UTC", "tokyo": "06:00-18:00 Asia/Tokyo",
     "around-the-clock": "00:00-24:00 UTC",

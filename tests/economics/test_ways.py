@@ -19,6 +19,7 @@ from sizewell.preview.ownership import BUY, ownership_of
 from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.elsewhere import by_the_token
+from sizewell.sizing.choose.pricing import leaving_usd
 
 from .conftest import ON, SPECS, option_of
 
@@ -240,6 +241,26 @@ def test_a_run_on_spot_has_a_spread_and_a_chance_to_miss_its_deadline(work):
     assert 0 < late.spread.chance_to_miss < 0.05, "`size` leaves room for one interruption more"
     assert any("take longer than the 4.0 h to the deadline" in note for note in late.notes)
     assert rows_of(work("day"))["spot"].way.spread is None, "a service has no end"
+
+
+def test_data_that_lie_elsewhere_cost_each_run_that_reads_them_and_one_copy_to_machines_of_ones_own(work):
+    plain, here, away = (work(name) for name in ("train", "here", "away"))
+    assert plain.data(plain.demand) == here.data(here.demand) == ()
+    (paid,) = away.data(away.demand)
+    each = leaving_usd(away.option)
+    assert each > 0
+    assert abs(float(paid.item.cost().expected) - each * float(away.runs)) < 0.01
+    total = 36 * paid.item.cost().expected
+    rows, without = rows_of(away), rows_of(here)
+    for key, row in rows.items():
+        if row.usd is not None and key not in ("own hardware", "spot"):  # where a run may move to another zone
+            assert abs(row.usd - without[key].usd - total) < 1, key
+    copied_usd = rows_of(here)["own hardware"].usd - rows_of(plain)["own hardware"].usd
+    assert float(copied_usd) == pytest.approx(leaving_usd(here.option, owned=True), abs=0.01)
+    assert any(line.startswith("data leaving aws eu-west-1: ") for line in facts(compare(away)))
+    (copied,) = here.data(here.demand, owned=True)
+    assert (copied.first, copied.last, copied.item.cadence) == (0, 0, "once"), "from a cloud to one's own, once"
+    assert float(copied.item.cost().expected) == pytest.approx(leaving_usd(here.option, owned=True), abs=0.01)
 
 
 def test_own_commitments_in_force_for_the_machines_are_named(work):

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.economics.compare import best_first
+from sizewell.economics.payments import paid_by
 from sizewell.economics.ways import NAMES
 from sizewell.preview.own_rates import far_from_list
 from sizewell.preview.render.escape import words
@@ -45,6 +46,10 @@ def facts(comparison: Comparison) -> list[str]:
         base = sum(step.machines for step in demand.steps if step.hours >= 729)
         lines.append(f"{base} of them in every hour, {demand.machines} in the busiest")
     lines += work.assumed
+    for each in {payment.item.what: payment for payment in work.data(demand)}.values():
+        lines.append(
+            f"{each.item.what}: {paid_by([each], 1):,.2f} USD a month, in every way of a cloud, billed at its place"
+        )
     best = comparison.cheapest
     if best is not None and best.usd is not None:
         rented = next((row for row in comparison.rows if row.way.key == "on-demand"), None)

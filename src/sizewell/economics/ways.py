@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.economics.baseline import Purchase, Term, baseline, held
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN, owned
-from sizewell.economics.payments import Payment, monthly, unpriced
+from sizewell.economics.payments import Payment, monthly, once, unpriced
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
@@ -24,7 +24,7 @@ from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, Saving
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
-from sizewell.sizing.choose.pricing import Option, make_option
+from sizewell.sizing.choose.pricing import Option, leaving_usd, make_option
 from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
@@ -178,6 +178,27 @@ class Work:
             said.append("the spec takes a commitment (capacity.savings_plan); the other ways are here as if it did not")
         return tuple(said)
 
+    def data(self, demand: Demand, *, owned: bool = False) -> tuple[Payment, ...]:
+        """What data cost that lie elsewhere: read by each run where machines are rented, copied once to one's own.
+
+        Records of a batch are new each time, and go the way to either.
+        """
+        need, usd = self.option.setting.need, leaving_usd(self.option, owned=owned)
+        if not usd:
+            return ()
+        line = LineItem(
+            component=self.name,
+            what=f"data leaving {need.data_cloud} {need.data_region}".rstrip(),
+            unit="run" if need.batch is None else "month",
+            quantity=Interval.exactly(Decimal(1)),
+            price=Priced(Decimal(repr(usd)), "the fees of its place for data that leave it", ""),
+        )
+        if owned and need.batch is None:
+            return (once(line),)
+        times = demand.hours / self.demand.hours if self.demand.hours else Decimal(0)
+        times *= (self.runs or Decimal(1)) if need.batch is None else Decimal(1)
+        return monthly([replace(line, quantity=Interval.exactly(times))], self.months)
+
     @property
     def machines(self) -> str:
         """Which machines, in words."""
@@ -328,7 +349,7 @@ def _spread(option: Option) -> Spread | None:
 
 
 def _hourly(work: Work, option: Option, rework: Decimal, demand: Demand) -> tuple[Payment, ...]:
-    return monthly(work.bill(option, demand.hours * rework), work.months)
+    return (*monthly(work.bill(option, demand.hours * rework), work.months), *work.data(demand))
 
 
 def _not_sold(work: Work, market: str) -> str:
@@ -358,7 +379,7 @@ def _committed(work: Work, market: str) -> Way:
 
 def _around_the_clock(work: Work, market: str, bought: int, demand: Demand) -> tuple[Payment, ...]:
     machines = work.line(market, demand.machines * HOURS_PER_MONTH)
-    return (*monthly([machines], bought), *monthly(work.beside(demand.hours), work.months))
+    return (*monthly([machines], bought), *monthly(work.beside(demand.hours), work.months), *work.data(demand))
 
 
 def _block(work: Work) -> Way:
@@ -379,7 +400,8 @@ def _block(work: Work) -> Way:
 
 def _in_blocks(work: Work, times: Decimal, demand: Demand) -> tuple[Payment, ...]:
     machines = work.line(BLOCK, demand.hours * times)
-    return monthly([replace(machines, cadence="monthly"), *work.beside(demand.hours)], work.months)
+    items = [replace(machines, cadence="monthly"), *work.beside(demand.hours)]
+    return (*monthly(items, work.months), *work.data(demand))
 
 
 def _own(work: Work) -> Way:
@@ -416,11 +438,15 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
     return Way(
         key=OWN,
         name=OWN,
-        pay=partial(owned, work.name, figures, servers, work.months),
+        pay=partial(_on_own, work, figures, servers),
         bound=f"{plural(servers, 'server')} with {plural(each, 'accelerator')}, until sold",
         notes=tuple(notes),
         estimated=figures["machine_usd"].is_estimate,
     )
+
+
+def _on_own(work: Work, figures: Mapping[str, Figure], servers: int, demand: Demand) -> tuple[Payment, ...]:
+    return (*owned(work.name, figures, servers, work.months, demand), *work.data(demand, owned=True))
 
 
 def _api(work: Work) -> Way | None:

@@ -594,13 +594,14 @@ def _total_usd(option: Option) -> tuple[float, float]:
     return usd, math.inf if nowhere else max(usd * margin, usd + doubt) + care
 
 
-def leaving_usd(option: Option) -> float:
+def leaving_usd(option: Option, *, owned: bool = False) -> float:
     """What its data cost on their way to the machines: once for a training run, each time for records of a batch.
 
     No resource of the stack bills it, the place where the data lie does: it decides, and stands beside the bill.
+    `owned`: the way to machines of one's own, which are in no cloud.
     """
     need, setting = option.setting.need, option.setting
-    elsewhere = need.data_cloud and need.data_cloud != option.cloud
+    elsewhere = bool(need.data_cloud) and (owned or need.data_cloud != option.cloud)
     away = bool(need.data_cloud) and bool(need.data_region) and need.data_region != option.deal.region
     if not need.data_bytes or need.kind == "notebook" or not (elsewhere or away):
         return 0.0
