@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.economics.baseline import Purchase, Term, baseline, held
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN, owned
-from sizewell.economics.payments import Payment, monthly, once, unpriced
+from sizewell.economics.payments import Payment, monthly, once, paid_by, unpriced
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
@@ -433,6 +433,9 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
     notes = [f"delivered after {weeks.normalize():f} weeks, which are not in the figures"] if weeks else []
     if work.months > lifetime:
         notes.append(f"bought again after {lifetime.normalize():f} months")
+    for payment in work.data(work.demand, owned=True):
+        often = "a month" if payment.last else "once, for a copy"
+        notes.append(f"{payment.item.what}: {paid_by([payment], payment.first):,.2f} USD {often}")
     if idle := servers * each - wanted:
         notes.append(f"{plural(idle, 'accelerator')} of {servers * each} left over: whole servers are counted")
     return Way(
