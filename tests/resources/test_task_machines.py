@@ -75,3 +75,22 @@ def test_a_service_on_a_provider_that_the_program_makes_costs_nothing_of_its_own
 def test_tasks_that_stand_hold_machines(by: RecordedResource, of: RecordedResource, tasks: int, held: int) -> None:
     line = next(each for each in plan(by, of, tasks=tasks).items if each.unit == "machine-hour")
     assert (line.quantity.floor, line.quantity.expected) == (held * HOURS_PER_MONTH, held * HOURS_PER_MONTH)
+
+
+def test_a_service_whose_machines_ecs_brings_is_never_free() -> None:
+    kind = "aws:ecs/capacityProvider:CapacityProvider"
+    brings = make(kind, "cp", {"managedInstancesProvider": {"infrastructureRoleArn": UNKNOWN}})
+    for of in (task(**GPU), task(memory=800)):
+        assert ["ECS chooses the machines" in str(each) for each in plan(brings, of).unpriced] == [True]
+
+
+@pytest.mark.parametrize("where", [{"launchType": "EC2"}, {"capacityProviderStrategies": [{"capacityProvider": "g"}]}])
+@pytest.mark.parametrize(("container", "named"), [(GPU, 1), ({"memory": 800}, 0)])
+def test_gpu_tasks_on_machines_of_another_program_are_named(
+    where: dict[str, Any], container: dict[str, Any], named: int
+) -> None:
+    of = task(**container)
+    stated = {"desiredCount": 2, "cluster": "arn:aws:ecs:us-east-1:1:cluster/shared", "taskDefinition": UNKNOWN}
+    service = make("aws:ecs/service:Service", "s", {**stated, **where}, taskDefinition=of)
+    resources = Plan(project="t", stack="dev", resources=(of, service), config={"aws:region": "us-east-1"})
+    assert len(price(resources, load(), on=date(2026, 11, 27)).unpriced) == named

@@ -18,6 +18,12 @@ from sizewell.sizing.catalog import load
 PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
 _SERVICE: Final = "aws:ecs/service:Service"
 _TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
+_MACHINES: Final = (  # that may join a cluster; a cluster without them has those of another program
+    "aws:autoscaling/group:Group",
+    "aws:ec2/instance:Instance",
+    "aws:ec2/fleet:Fleet",
+    "aws:ec2/spotFleetRequest:SpotFleetRequest",
+)
 _TARGET: Final = "aws:appautoscaling/target:Target"
 _CPU_UNITS: Final = 1024  # of one vCPU
 _MIB: Final = 2**20
@@ -53,6 +59,24 @@ def raised(graph: Graph, group: RecordedResource, size: Size, kinds: tuple[str, 
         least=max(least, size.least) if isinstance(size.least, int) else size.least,
         wanted=max(wanted, now) if isinstance(now, int) and wanted else size.wanted,
     )
+
+
+def brought(graph: Graph, service: RecordedResource) -> bool:
+    """Whether ECS itself brings the machines of a service: by a provider that it names, or by one of the program where
+    it names none, which its cluster may take by default.
+    """
+    named = service.inputs.get("launchType") or service.inputs.get("capacityProviderStrategies")
+    providers = _providers(graph, service) if named else graph.of(PROVIDER)
+    return any(each.inputs.get("managedInstancesProvider") is not None for each in providers)
+
+
+def elsewhere(graph: Graph, service: RecordedResource) -> bool:
+    """Whether a service of GPU tasks runs on machines that the program does not have."""
+    size = service.inputs.get("desiredCount", 0)
+    if size == 0 or _task(graph, service)[0] == 0:
+        return False
+    machines = any(graph.of(kind) for kind in _MACHINES)
+    return not machines and not _providers(graph, service)
 
 
 def _providers(graph: Graph, service: RecordedResource) -> tuple[RecordedResource, ...]:

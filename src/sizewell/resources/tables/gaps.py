@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from sizewell import csvtables
 from sizewell.resources import aws_nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.readers import task_machines
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import Text, flag, get, items, number, text
@@ -405,7 +406,14 @@ def _service(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(fargate, Unknown):
         why = "whether its tasks run on Fargate or on machines is known only after deployment"
         return (context.unpriced(resource, "tasks", why),)
-    return (_tasks if fargate else _ON_MACHINES)(resource, context)
+    if fargate:
+        return _tasks(resource, context)
+    if task_machines.brought(context.graph, resource):
+        why = "ECS chooses the machines by what the tasks need, and adds a fee for managing them"
+        return (context.unpriced(resource, "ECS Managed Instances", why),)
+    if task_machines.elsewhere(context.graph, resource):
+        return (context.unpriced(resource, "machines of its GPU tasks", "another program has them"),)
+    return _ON_MACHINES(resource, context)
 
 
 def _tasks_by_market(service: RecordedResource, counts: Sequence[Decimal]) -> dict[str, Interval] | None:
