@@ -250,6 +250,7 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
                 "availabilityZone": "us-east-1a",
                 "id": "cb",
             },
+            "aws:ec2/getVpc:getVpc": {"id": "vpc-0123456789abcdef0", "cidrBlock": "172.31.0.0/16", "default": True},
             "aws:resourcegroupstaggingapi/getResources:getResources": {"resourceTagMappingLists": [], "id": "none"},
             "aws:index/getAvailabilityZone:getAvailabilityZone": {"name": "us-east-1a", "id": "us-east-1a"},
             "azure-native:authorization:getClientConfig": {
