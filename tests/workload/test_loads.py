@@ -59,6 +59,15 @@ BATCHES = {  # (model, batch): what of it is written after the fix
         {"images": {"per_request": 2, "resolution": 1024}},
     (WHISPER, "{episodes: 4200, minutes_per_episode: 42, window: 2d}"): {"records": 4200, "audio_per_record": "42m"},
     (WHISPER, "{files: 300, hours_per_file: 2, window: 1d}"): {"records": 300, "audio_per_record": "2h"},
+    **{
+        (TEXT, f"{{records: 1M, tokens_per_record: 9, window: 8h, {stated}}}"): {"records": "1M", "every": every}
+        for stated, every in {
+            "every: quarterly": "91d", "every: twice a week": "3d12h", "every: daily": "1d", "every: every month": "30d",
+            "repeat: quarterly": "91d", "frequency: twice a week": "3d12h", "cadence: weekly": "7d",
+            "runs_per_month: 4": "7d12h", "times_per_day: 2": "12h", "interval: every 3 days": "3d",
+            "how_often: every other week": "14d", "schedule: nightly": "1d",
+        }.items()
+    },
 }  # fmt: skip
 LOADS = {
     (TEXT, f"{{rpd: 500k, {TOKENS}}}"): {"rps": "500k/d"},
@@ -89,6 +98,24 @@ LOADS = {
         {"concurrent_users": 2000, "think_time": "20s"},
     (TEXT, f"{{students: 300, think_time: 30s, {TOKENS}}}"): {"concurrent_users": 300, "think_time": "30s"},
     (TEXT, f"{{players_online: 500, think_time: 30s, {TOKENS}}}"): {"concurrent_users": 500},
+    **{
+        (TEXT, f"{{{stated}, {TOKENS}}}"): {"concurrent_users": number, "think_time": time}
+        for stated, number, time in (
+            ("players: 2000, line_every: 20s", 2000, "20s"), ("students: 600, question_every: 2m", 600, "2m"),
+            ("agents: 40, seconds_between_requests: 5", 40, "5s"), ("callers: 120, utterance_every: 6 seconds", 120, "6s"),
+            ("users: 120, message_every: 30s", 120, "30s"), ("concurrent_users: 300, pause: 15s", 300, "15s"),
+            ("people: 80, message_interval: every 2 minutes", 80, "2m"), ("drivers: 90, think_time_seconds: 40", 90, "40s"),
+            ("conversations_at_once: 300, pause_between_messages: 15s", 300, "15s"),
+            ("patients: 75, minutes_between_questions: 3", 75, "3m"), ("employees: 400, time_between_requests: 90s", 400, "1m30s"),
+            ("active_users: 60, wait_between_messages: 25 s", 60, "25s"), ("num_users: 60, think_time: 25s", 60, "25s"),
+        )
+    },
+    (TEXT, "{rps: 5, context_tokens: 4000, user_tokens: 150, output_tokens: 200}"): {"input_tokens": 4150},
+    (TEXT, "{rps: 5, history_tokens: 6000, new_tokens: 200, output_tokens: 500}"):
+        {"input_tokens": 6200, "prefix": "96.8%"},
+    (TEXT, "{rps: 5, system_prompt_tokens: 1200, question_tokens: 100, answer_tokens: 200}"):
+        {"input_tokens": 1300, "prefix": "92.3%", "output_tokens": 200},
+    (TEXT, "{rps: 5, input_tokens: 900, new_tokens: 200}"): {"input_tokens": 900, "output_tokens": 200},
     (TEXT, f"{{rps: 300k per month, {TOKENS}}}"): {"rps": "10000/d"},
     (TEXT, f"{{rps: 5 million/d, {TOKENS}}}"): {"rps": "5M/d"},
     (TEXT, "{rps: 1, words_per_message: 300, output_tokens_per_message: 100}"):

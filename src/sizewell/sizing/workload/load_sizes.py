@@ -191,6 +191,49 @@ def _drawn(what: str, value: object, section: Mapping[str, object], known: Known
     return None
 
 
+# The parts of a prompt, of which those before the question are the same in the next request of whoever asked.
+_AGAIN: Final = (
+    "system history conversation_history chat_history few_shot shots template tools tool instructions persona"
+)
+_FRESH: Final = "context new user question query message turn retrieved retrieval documents docs rag passages evidence"
+_PART_OF_PROMPT: Final = re.compile(
+    rf"(?P<part>{'|'.join(f'{_AGAIN} {_FRESH}'.split())})(?:_(?:prompt|message|input|text|context|definitions))?_tokens"
+)
+_WROTE: Final = re.compile(r"(?:[a-z]+_)*(?:output|outputs|answer|reply|response|completion|generated)(?:_[a-z]+)?")
+
+
+def of_prompt(section: Mapping[str, object], known: Known) -> tuple[dict[str, object], dict[str, str]]:
+    """A prompt that is stated in parts, as its tokens and the share that repeats: the keys of a spec, and the lines.
+
+    >>> made, lines = of_prompt({"history_tokens": 6000, "new_tokens": 200, "output_tokens": 500}, Known())
+    >>> made, lines["history_tokens"]
+    ({'input_tokens': 6200, 'prefix': '96.8%'}, 'write input_tokens: 6200, prefix: 96.8% (history_tokens and new_tokens)')
+    >>> of_prompt({"input_tokens": 900, "new_tokens": 200}, Known())
+    ({'output_tokens': 200}, {'new_tokens': 'write output_tokens: 200'})
+    """  # noqa: E501
+    counts = {
+        key: (match["part"], int(number))
+        for key, value in section.items()
+        if (match := _PART_OF_PROMPT.fullmatch(key)) and (number := number_of(value)) and number == int(number)
+    }
+    writes = any(_WROTE.fullmatch(key) for key in section)
+    if "new_tokens" in counts and not writes:  # beside a prompt, what is new is written
+        return {"output_tokens": counts["new_tokens"][1]}, {
+            "new_tokens": f"write output_tokens: {section['new_tokens']}"
+        }
+    if len(counts) < 2 or any(key in section for key in ("input_tokens", "prompt_tokens", "requests")):
+        return {}, {}
+    whole = sum(number for _, number in counts.values())
+    again = sum(number for part, number in counts.values() if part in _AGAIN.split())
+    made: dict[str, object] = {"input_tokens": whole}
+    if again and "prefix" not in section and known.kind in ("", "decoder"):
+        made["prefix"] = show_share(round(again / whole, 3))
+    line = ", ".join(f"{key}: {value}" for key, value in made.items())
+    first, *others = counts
+    lines = dict.fromkeys(others, f"leave it out: it is in input_tokens: {whole}")
+    return made, {first: f"write {line} ({', '.join([first, *others[:-1]])} and {others[-1]})", **lines}
+
+
 _CACHED: Final = re.compile(r"(?:.*_)?(?:cache|cached|prefix|reused|shared|system)(?:_.*)?")
 _SHARE: Final = re.compile(
     r"(?:.*_)?(?:hit|hits|miss|misses|rate|ratio|share|fraction|percent|percentage|pct|cached|reused|shared|prefix)"

@@ -35,9 +35,11 @@ from sizewell.sizing.workload.load_keys import (
     several,
     singular,
 )
+from sizewell.sizing.workload.load_pace import every_of, interval_s
 from sizewell.sizing.workload.load_sizes import (
     cached_share,
     kept,
+    of_prompt,
     picture_of,
     pictures_of,
     seen_of,
@@ -60,6 +62,7 @@ from sizewell.sizing.workload.schedule import hours_meant, parse_schedule, time_
 from sizewell.sizing.workload.ways_out import way_out
 
 _PER: Final = {"second": "", "minute": "/min", "hour": "/h", "day": "/d"}  # as a rate is written
+_PEOPLE: Final = re.compile(r"[a-z_]+s|(?:[a-z]+_)*(?:people|staff|workforce|headcount|team|team_size|audience|crew)")
 _LIVE: Final = ("streams", "channels", "lines")
 _RATES: Final = ("rps", "requests_per_hour", "concurrent_users")
 HEARD_S: Final = 30  # of audio at a time by a model that recognizes speech
@@ -132,6 +135,9 @@ def _home(spec: Mapping[str, object]) -> str:
 def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
     stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
+    often = every_of(section)
+    if often:
+        return {**_batch({key: value for key, value in section.items() if key not in often}, spec), **often}
     within = _within(section)
     several_answers = next((key for key, value in section.items() if _ANSWERS.fullmatch(key) and number_of(value)), "")
     answers = exact(number_of(section.get(several_answers)) or 1.0)
@@ -399,6 +405,11 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return _with_answers(several_answers, rate, section, spec)
     if of_peak := _of_a_peak(section, spec) or _of_percentiles(section):
         return {**of_peak, **_traffic({key: value for key, value in section.items() if key not in of_peak}, spec)}
+    if paced := _of_people(section, spec):
+        return paced
+    if (of_parts := of_prompt(section, known))[0]:
+        rest = {key: value for key, value in section.items() if key not in of_parts[1]}
+        return {**_traffic({**rest, **of_parts[0]}, spec), **of_parts[1]}
     parts = parts_of(section, _STANDS, known)
     if rate:
         return _beside_a_rate(rate, section, parts, known)
@@ -418,6 +429,30 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return lines
     left = {part.key: f"leave it out: it is in {_line(line)}" for part in load.chain[1 : load.request + 1]}
     return {**_inside(load, section), **lines, **left, root.key: line}
+
+
+def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """People of whom each asks once in a time: those of a number, and the time as what passes between two requests.
+
+    >>> _of_people({"players": 2000, "line_every": "20s"}, {})
+    {'players': 'write concurrent_users: 2000', 'line_every': 'write think_time: 20s'}
+    """
+    paced = {key: seconds for key, value in section.items() if (seconds := interval_s(key, value))}
+    paced.pop("think_time", None)
+    if not paced or known_of(spec).hears:
+        return {}
+    key, seconds = next(iter(paced.items()))
+    rest = {name: value for name, value in section.items() if name != key}
+    rate = next((name for name in _RATES[:2] if name in section), "")
+    if rate:
+        said = f"leave it out: {rate}: {section[rate]} counts each request, however often one of them asks"
+        return {**_traffic(rest, spec), key: said}
+    time = section.get("think_time", show_duration(seconds))
+    lines = _traffic({**rest, "think_time": time}, spec)
+    if "concurrent_users" not in section and not any("concurrent_users: " in line for line in lines.values()):
+        return {}
+    stated = "think_time" in section
+    return {**lines, key: f"leave it out: it is in think_time: {time}" if stated else f"write think_time: {time}"}
 
 
 _PEAK: Final = re.compile(r"(?:peak|max|maximum|busiest)_(.+)|(.+)_(?:peak|max)")
@@ -513,9 +548,9 @@ def _root(parts: list[Part], known: Known) -> Part | None:
 
 def _at_once(parts: list[Part], section: Mapping[str, object], known: Known) -> Part | None:
     """Those who wait for an answer or are heard at the same time."""
-    for part in parts:
+    for part in sorted(parts, key=lambda each: bool(THINGS.fullmatch(each.what))):  # people before what they ask
         plain = not part.per and not part.period
-        waits = plain and "think_time" in section and re.fullmatch(r"[a-z]+s", part.what) and not measures(part)
+        waits = plain and "think_time" in section and _PEOPLE.fullmatch(part.what) and not measures(part)
         if part.at_once or (plain and known.hears and part.what in _LIVE) or (waits and part.what not in TEXT):
             return replace(part, at_once=True)
     return None

@@ -10,6 +10,7 @@ from typing import Final
 from sizewell.sizing.catalog import load
 from sizewell.sizing.units import UnitError, amount, counted, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.devices import not_to_be_had, slice_meant
+from sizewell.sizing.workload.load_pace import often_s
 from sizewell.sizing.workload.schedule import hours_meant, parse_schedule, time_between
 
 _Way = Callable[[re.Match[str]], str]
@@ -147,6 +148,11 @@ def _geforce_for_memory(match: re.Match[str]) -> str:
     return f"write accelerators: {named(card)}{in_place(card)}; gpu is memory" if not_to_be_had(card, load()) else ""
 
 
+def _every(match: re.Match[str]) -> str:
+    seconds = often_s(match[0])
+    return f"write {show_duration(round(seconds))}" if seconds >= 1 else ""
+
+
 def _span(match: re.Match[str]) -> str:
     span = time_between(match[0])
     return f"write {span}" if span else ""
@@ -202,12 +208,10 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"capacity", r"(?:flex[-_]start|dws)", _spelt("write capacity: {{flex_start: true}}")),
     (r"capacity", r"(?:reserved|reservation)", _spelt("write capacity: {{reservation: ID}}, as the cloud names it")),
     (r"deadline|batch\.window|ttl", r"\d{4}-\d\d-\d\d.*", _spelt("write how long from the start, such as 3d")),
-    (r"batch\.every", r"(?:every |a |1 )?(?:daily|nightly|day|night)", _spelt("write 1d")),
     (r"batch\.every", r"(?:(?:every|each|on|all) )?(?:week|work(?:ing)?|business) ?-?days?",
      _spelt("write 1d, which counts the weekend too")),
     (r"batch\.every", r"(?:every |a |1 )?(?:weekly|week)", _spelt("write 1w")),
-    (r"batch\.every", r"(?:every |a |1 )?(?:monthly|month)", _spelt("write 30d")),
-    (r"batch\.every", r"(?:every |a |1 )?(?:hourly|hour)", _spelt("write 1h")),
+    (r"batch\.every", r"(?!\d+[smhdw]$).*", _every),
     (r"batch\.window", r"(?:nightly|daily|overnight)", _spelt("write window: 8h; once a day is the default of every")),
     (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
     (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
