@@ -178,3 +178,83 @@ def test_how_much_is_done_in_a_time_is_no_latency(key: str) -> None:
     with pytest.raises(SpecError) as refused:
         parse_spec(f"{CHAT}{LOAD}slo: {{{key}: 5}}\n", "x.yaml", catalog=load())
     assert all("latency: 5" not in fault.fix for fault in refused.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("written", "adapters"),
+    [
+        ("model: Qwen/Qwen3-8B\nadapters: 40\nlora_rank: 32", {"count": 40, "rank": 32}),
+        ("model: Qwen/Qwen3-8B\nmax_loras: 20\nmax_lora_rank: 64", {"count": 20, "rank": 64}),
+        ("model: Qwen/Qwen3-8B\nlora: {adapters: 20, rank: 64}", {"count": 20, "rank": 64}),
+        ("model: Qwen/Qwen3-8B\nlora_adapters: [a, b, c]", {"count": 3}),
+        ("model: {name: Qwen/Qwen3-8B, weights: fp8, adapters: 20}", {"count": 20}),
+        ("model: {name: Qwen/Qwen3-8B, loras: 20, lora_rank: 8}", {"count": 20, "rank": 8}),
+        ("model: Qwen/Qwen3-8B\nnum_adapters: 90\nmax_loras: 8\nenable_lora: true", {"count": 90, "resident": 8}),
+    ],
+)
+def test_adapters_keep_their_number_and_rank(written: str, adapters: dict[str, int]) -> None:
+    raw = mended(f"name: x\nkind: inference\n{LOAD}{written}\n")
+    assert raw["model"]["name"] == "Qwen/Qwen3-8B"
+    assert raw["model"]["adapters"] == adapters
+    assert raw["model"].get("weights") == ("fp8" if "fp8" in written else None)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["resources: {accelerators: none}", "resources: {accelerators: []}", "resources: {gpu: none}", "cpu_only: true",
+     "resources: {gpus: 0}", "resources: {cpu_only: true}", "no_gpu: true", "gpu: none"],
+)  # fmt: skip
+def test_without_accelerators_is_on_cpus(written: str) -> None:
+    text = "name: x\nkind: inference\nmodel: distilbert/distilbert-base-uncased\ntraffic: {rps: 5, input_tokens: 90}\n"
+    assert mended(f"{text}{written}\n")["resources"]["accelerators"] in (["cpu"], "cpu")
+
+
+@pytest.mark.parametrize(
+    ("named", "base"),
+    [
+        ("distilbert-base-uncased-finetuned-sst-2-english", "distilbert/distilbert-base-uncased"),
+        ("cardiffnlp/twitter-roberta-base-sentiment-latest", "FacebookAI/roberta-base"),
+    ],
+)
+def test_a_fine_tune_that_is_named_after_its_base_has_its_size(named: str, base: str) -> None:
+    text = f"name: x\nkind: inference\nmodel: {named}\ntraffic: {{rps: 5, input_tokens: 90}}\n"
+    assert mended(text)["model"] == base
+
+
+def test_an_encoder_without_a_base_is_called_one() -> None:
+    text = "name: x\nkind: inference\nmodel: org/camembert-classifier\ntraffic: {rps: 5, input_tokens: 90}\n"
+    with pytest.raises(SpecError, match=r"model: \{family: encoder, params"):
+        parse_spec(text, "x.yaml", catalog=load())
+
+
+def test_several_typos_keep_the_figures() -> None:
+    stated = "trafic: {rps: 9, input_token: 800, outputs: 120}\nslo: {ttft: 500 msec}\ninfa: [aws/us-east-2]\n"
+    raw = mended(f"{CHAT}{stated}")
+    assert raw["traffic"] == {"rps": 9, "input_tokens": 800, "output_tokens": 120}
+    assert (raw["slo"], raw["infra"]) == ({"ttft": "500ms"}, ["aws/us-east-2"])
+
+
+def test_a_guess_that_stands_for_others_names_them() -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(f"{CHAT}{LOAD}infa: [aws/us-est-1]\n", "x.yaml", catalog=load())
+    assert {"aws/us-east-1", "aws/us-west-1"} <= set(
+        refused.value.faults[0].fix.replace("[", " ").replace("]", "").replace(",", "").split()
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "max_completion_tokens: 1024",
+        "generations_per_prompt: 8, rollouts: 8",
+        "kl_coef: 0.1",
+        "group_size: 8, max_new_tokens: 512",
+    ],
+)
+def test_no_fix_writes_a_value_that_the_message_refuses(more: str) -> None:
+    text = f"{TUNE}training: {{method: grpo, samples: 20k, sequence_length: 2048, {more}}}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    unknown = [fault.fix for fault in refused.value.faults if fault.message.startswith("unknown key")]
+    assert unknown
+    assert all(fix.startswith("leave it out") for fix in unknown)

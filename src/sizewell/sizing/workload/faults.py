@@ -13,6 +13,7 @@ from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count
+from sizewell.sizing.workload.adapters_meant import adapters_meant
 from sizewell.sizing.workload.areas import kept_there, residency_meant
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.loads import load_meant, rate_meant, window_of
@@ -203,6 +204,8 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         )
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
+        if path == "model.adapters" and (served := adapters_meant("model", "adapters", raw)):
+            return Fault(path=path, found=value, message="is a mapping, not a number of them", fix=served)
         if counts := load_meant(*path.rpartition(".")[::2], value, _at(raw, loc[:-1]), raw):
             return Fault(path=path, found=value, message="is a mapping, not a number of them", fix=counts)
         keys = ", ".join(_keys(inner)) if inner else "keys"
@@ -347,6 +350,7 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
     fix = (
         (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
         or (_of_each_machine(key, given) if where == "resources" else _of_machines(key, raw) if not where else "")
+        or adapters_meant(where, key, raw)
         or load_meant(where, key, value, given, raw)
         or way_out(path, value)
         or (_bound(key, value) if where == "slo" else "")

@@ -26,6 +26,7 @@ from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, machine_alone_for, way_by_name
 from sizewell.sizing.workload.precision import known_model, weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
+from sizewell.sizing.workload.ways_out import way_out
 from sizewell.sizing.workload.writing import embeds_by_name
 
 if TYPE_CHECKING:
@@ -136,6 +137,30 @@ def _words(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", name.lower().rpartition("/")[2])) - {"meta"}
 
 
+# Names of models that read and write no text: as a decoder one takes many times as long.
+_READS_ALONE: Final = re.compile(r"bert|electra|mpnet|minilm|classifier|sentiment|(?:^|[-_/])ner(?:[-_]|$)")
+_OF_ANOTHER_SIZE: Final = re.compile(r"(?:^|-)(?:\d+(?:\.\d+)?[bm]|large|small|mini|tiny|xs|xl|xxl)(?:-|$)")
+
+
+def _base_of(name: str, catalog: Catalog) -> str:
+    """The encoder whose whole name a fine-tune has in its own, and no other size; "" for none."""
+    plain = _plain(name)
+    bases = []
+    for key, facts in catalog.models.items():
+        base = _plain(key)
+        if facts.kind == "decoder" or base.count("-") < 1:
+            continue
+        before, found, after = f"-{plain}-".partition(f"-{base}-")
+        if found and not _OF_ANOTHER_SIZE.search(f"{before}-{after}"):
+            bases.append((len(base), key))
+    return f"did you mean {max(bases)[1]}?" if bases else ""
+
+
+def _plain(name: str) -> str:
+    """The words of a model's name, without whose it is."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower().rpartition("/")[2])
+
+
 def _spelt_alike(name: str, key: str) -> float:
     last, known = (text.lower().rpartition("/")[2] for text in (name, key))
     return difflib.SequenceMatcher(None, last, known).ratio()
@@ -216,8 +241,10 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             or _model_meant(spec.model.name, spec.model.weights)
             or way_by_name(spec.model.name)
             or _embedding_way(spec)
+            or _base_of(spec.model.name, catalog)
             or _near_models(spec.model.name, catalog.models)
-            or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
+            or "name its config.json, or its own figures in place of its name, as model: "
+            f"{{{'family: encoder, ' if _READS_ALONE.search(spec.model.name.lower()) else ''}params: ..., layers: ..., "
             "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "
             "(`sizewell docs spec`)"
         )
@@ -680,7 +707,8 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     message=wrong[0] if wrong else f"'{name}' is not an accelerator of the catalog",
                     fix=wrong[2]
                     if wrong
-                    else _device(name, spec, catalog)
+                    else way_out("resources.accelerators", name)
+                    or _device(name, spec, catalog)
                     or device_meant(bare, catalog)
                     or f"it has {', '.join(families(catalog))}",
                 )

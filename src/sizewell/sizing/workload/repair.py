@@ -23,10 +23,11 @@ GUESSED: Final = (
     "infra",
     "spot_policy",
 )  # values whose ways out are guesses; others are written by hand, and tested
-STEPS: Final = 3  # fixes that follow one another, until the reader takes what they make
+STEPS: Final = 6  # fixes that follow one another, until the reader takes what they make
 _MISREAD: Final = ("unknown key", "is a mapping, not a number")  # each with a way out of its own
 _KEY: Final = re.compile(r"did you mean '([\w.]+)'\?")
 _VALUE: Final = re.compile(r"(did you mean|write|use|name):? (.+)", re.DOTALL)
+_OR: Final = re.compile(r"(?<=, or )([\w./-]+)(?=, or |\?)")  # what a guess may be else
 _MOVED: Final = re.compile(r"it belongs (?:under ([\w.]+)|(at the top of the spec))")
 _ADDED: Final = re.compile(r"add:? (?:one of: )?(.+)", re.DOTALL)
 _LEFT_OUT: Final = re.compile(r"(?:leave (?:it|\w+) out|remove it)\b")
@@ -81,8 +82,11 @@ def tried(
     guessed = fault.fix.startswith(("did you mean", "it belongs")) or fault.message.startswith("unknown key")
     if not guessed and fault.path.partition("[")[0] not in GUESSED:
         return fault
+    if any(_writes_again(fault, other) for other in others):
+        return replace(fault, fix="")
     before, at = raw, fault
     known = {other.path for other in others} - {fault.path}
+    others_meant: list[str] = []
     for step in range(STEPS):
         after = repaired(before, at)
         if after is None:
@@ -96,9 +100,23 @@ def tried(
             and (_about(other, fault.path) or _under(other, changed))
         ]
         if not left:
-            return fault if step == 0 else replace(fault, fix=_written(fault, at, after, changed))
+            if step == 0:
+                return fault
+            line = _written(fault, at, after, changed)
+            also = f", or {' or '.join(others_meant)} in its place" if others_meant and line != at.fix else ""
+            return replace(fault, fix=f"{line}{also}" if line else "")
         before, at = after, left[0]
+        others_meant += _OR.findall(at.fix)
     return replace(fault, fix="")
+
+
+def _writes_again(fault: Fault, other: Fault) -> bool:
+    """Whether a fix writes the very value that the same message refuses."""
+    if other is fault or other.found is None or isinstance(other.found, dict | list) or other.path in ("", fault.path):
+        return False
+    match = _VALUE.match(fault.fix)
+    written = _line(match[2]) if match else None
+    return isinstance(written, dict) and _node(written, _steps(other.path)) == other.found
 
 
 def tried_with_others(

@@ -174,8 +174,14 @@ _DEVICE: Final = (
     r"(?!\d+ ?[KMGT]i?B\b)(?:\d+ ?x? ?)?(?!x ?\d)"  # a size is none
     r"[A-Za-z]+(?:[ -][A-Za-z]+)*[ -]?\d+\w*(?:[ -]\w+)*(?:(?:[:*]| ?x ?)\d+)?"
 )
+_ON_CPUS: Final = "write resources: {{accelerators: [cpu]}}"
 _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
+    (r"(?:resources\.)?(?:gpus?|accelerators?|devices?)", r"(?:none|no|\[\]|false|0|(?:on )?cpu(?:s|[-_ ]only)?)",
+     _spelt(_ON_CPUS)),
+    (r"(?:resources\.)?(?:cpu|cpus|cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:true|yes|only)", _spelt(_ON_CPUS)),
+    (r"(?:resources\.)?(?:cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:false|no)", _spelt("leave it out")),
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
+    (r"slo\.\w+|traffic\.think_time", rf"{_N} ?(?:msecs?|millis|milli-?seconds?)", _spelt("write {0}ms")),
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
     (r"traffic", rf"{_N} ?(?:rps|qps|req(?:uests)?/s|/s)?", _spelt("write traffic: {{rps: {0}}}")),
     (r"slo", r"(\d+(?:\.\d+)?(?:ms|s))", _spelt("write slo: {{latency: {0}}}")),
