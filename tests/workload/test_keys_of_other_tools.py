@@ -258,3 +258,8 @@ def test_no_fix_writes_a_value_that_the_message_refuses(more: str) -> None:
     unknown = [fault.fix for fault in refused.value.faults if fault.message.startswith("unknown key")]
     assert unknown
     assert all(fix.startswith("leave it out") for fix in unknown)
+
+
+def test_the_rank_of_a_run_at_the_top_is_kept() -> None:
+    raw = mended(f"{TUNE}training: {{method: lora, samples: 9k, sequence_length: 1024}}\nlora_rank: 32\n")
+    assert raw["training"]["lora"] == {"rank": 32}

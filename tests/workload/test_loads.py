@@ -65,7 +65,7 @@ BATCHES = {  # (model, batch): what of it is written after the fix
             "every: quarterly": "91d", "every: twice a week": "3d12h", "every: daily": "1d", "every: every month": "30d",
             "repeat: quarterly": "91d", "frequency: twice a week": "3d12h", "cadence: weekly": "7d",
             "runs_per_month: 4": "7d12h", "times_per_day: 2": "12h", "interval: every 3 days": "3d",
-            "how_often: every other week": "14d", "schedule: nightly": "1d",
+            "how_often: every other week": "14d", "frequency: mondays": "7d", 'schedule: "0 2 * * *"': "1d", 'schedule: "30 6 1 * *"': "30d", "schedule: nightly": "1d",
         }.items()
     },
 }  # fmt: skip
@@ -115,6 +115,9 @@ LOADS = {
         {"input_tokens": 6200, "prefix": "96.8%"},
     (TEXT, "{rps: 5, system_prompt_tokens: 1200, question_tokens: 100, answer_tokens: 200}"):
         {"input_tokens": 1300, "prefix": "92.3%", "output_tokens": 200},
+    (TEXT, "{rps: 2, prefix_tokens: 500, user_tokens: 90, output_tokens: 9}"): {"input_tokens": 590, "prefix": "84.7%"},
+    (TEXT, "{rps: 2, question_tokens: 90, output_tokens: 9}"): {"input_tokens": 90},
+    (TEXT, f"{{requests_every: 10s, {TOKENS}}}"): {"rps": 0.1},
     (TEXT, "{rps: 5, input_tokens: 900, new_tokens: 200}"): {"input_tokens": 900, "output_tokens": 200},
     (TEXT, f"{{rps: 300k per month, {TOKENS}}}"): {"rps": "10000/d"},
     (TEXT, f"{{rps: 5 million/d, {TOKENS}}}"): {"rps": "5M/d"},
@@ -148,6 +151,7 @@ LOADS = {
 SLOS = {
     "{tokens_per_second: 20}": {"tpot": "50ms"},
     "{ttft_ms: 300}": {"ttft": "300ms"},
+    "{latncy: 2 secs}": {"latency": "2s"},
     "{latency_s: 2}": {"latency": "2s"},
     "{response_time: 2s}": {"latency": "2s"},
     "{ttft: “500ms”}": {"ttft": "500ms"},

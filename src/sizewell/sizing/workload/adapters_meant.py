@@ -29,7 +29,10 @@ def adapters_meant(where: str, key: str, raw: Mapping[str, object]) -> str:
     'write model: {name: org/own, adapters: {count: 20, rank: 64}}'
     """
     model = raw.get("model")
-    if raw.get("kind") in TRAINS or where not in ("", "model", "engine", "traffic") or not _NAMED.fullmatch(key):
+    if raw.get("kind") in TRAINS:
+        rank = _whole(raw.get(key)) if not where and _RANK.fullmatch(key) and len(key) > 1 else 0
+        return f"write training: {{lora: {{rank: {rank}}}}}" if rank else ""
+    if where not in ("", "model", "engine", "traffic") or not _NAMED.fullmatch(key):
         return ""
     stated = dict(_stated(raw))
     many = [name for name in stated if _MANY.fullmatch(name)]

@@ -62,7 +62,7 @@ def often_s(value: object) -> float:
     >>> [often_s(each) / 86_400 for each in ("quarterly", "twice a week", "every 3 days", "4 times per month")]
     [91.0, 3.5, 3.0, 7.5]
     >>> often_s("once a day"), often_s("every other week") / 86_400, often_s("often"), often_s("0 2 * * *")
-    (86400.0, 14.0, 0.0, 0.0)
+    (86400.0, 14.0, 0.0, 86400.0)
     """
     text = re.sub(r"\s+", " ", str(value).strip().lower().replace("_", " "))
     if several := re.fullmatch(r"(\w+)(?: ?x| times?| runs?)?(?: ?/ ?|,? (?:an?|per|each|every) | )(\w+)", text):
@@ -71,7 +71,11 @@ def often_s(value: object) -> float:
         counted = several[1] in _TIMES or not re.fullmatch(r"\d+ \w+", text)
         if number and period and counted:
             return period / number
-    plain = re.sub(r"^(?:every|each|once (?:every|an?|per)|an?) ", "", text)
+    plain = re.sub(r"^(?:every|each|on|once (?:every|an?|per)|an?) ", "", text)
+    if re.fullmatch(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?", plain):
+        return _ADVERBS["week"]
+    if cron := re.fullmatch(r"\d+ \d+ (\d+|\*) \* (\d|[a-z]{3}|\*)", plain):  # at one time of a day
+        return _ADVERBS["week" if cron[2] != "*" else "month" if cron[1] != "*" else "day"]
     return _ADVERBS.get(plain, 0.0) or length_s(plain)
 
 

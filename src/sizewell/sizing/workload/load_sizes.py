@@ -193,12 +193,14 @@ def _drawn(what: str, value: object, section: Mapping[str, object], known: Known
 
 # The parts of a prompt, of which those before the question are the same in the next request of whoever asked.
 _AGAIN: Final = (
-    "system history conversation_history chat_history few_shot shots template tools tool instructions persona"
+    "system prefix shared history conversation_history chat_history few_shot shots template tools tool instructions "
+    "persona"
 )
 _FRESH: Final = "context new user question query message turn retrieved retrieval documents docs rag passages evidence"
 _PART_OF_PROMPT: Final = re.compile(
     rf"(?P<part>{'|'.join(f'{_AGAIN} {_FRESH}'.split())})(?:_(?:prompt|message|input|text|context|definitions))?_tokens"
 )
+_ALONE: Final = {"user_tokens", "question_tokens", "query_tokens", "message_tokens", "turn_tokens"}
 _WROTE: Final = re.compile(r"(?:[a-z]+_)*(?:output|outputs|answer|reply|response|completion|generated)(?:_[a-z]+)?")
 
 
@@ -221,7 +223,8 @@ def of_prompt(section: Mapping[str, object], known: Known) -> tuple[dict[str, ob
         return {"output_tokens": counts["new_tokens"][1]}, {
             "new_tokens": f"write output_tokens: {section['new_tokens']}"
         }
-    if len(counts) < 2 or any(key in section for key in ("input_tokens", "prompt_tokens", "requests")):
+    asked = len(counts) == 1 and counts.keys() <= _ALONE and not any(re.search("words|_per_", key) for key in section)
+    if (len(counts) < 2 and not asked) or any(key in section for key in ("input_tokens", "prompt_tokens", "requests")):
         return {}, {}
     whole = sum(number for _, number in counts.values())
     again = sum(number for part, number in counts.values() if part in _AGAIN.split())
@@ -230,6 +233,8 @@ def of_prompt(section: Mapping[str, object], known: Known) -> tuple[dict[str, ob
         made["prefix"] = show_share(round(again / whole, 3))
     line = ", ".join(f"{key}: {value}" for key, value in made.items())
     first, *others = counts
+    if not others:
+        return made, {first: f"write {line}"}
     lines = dict.fromkeys(others, f"leave it out: it is in input_tokens: {whole}")
     return made, {first: f"write {line} ({', '.join([first, *others[:-1]])} and {others[-1]})", **lines}
 

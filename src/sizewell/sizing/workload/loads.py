@@ -450,7 +450,8 @@ def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
     time = section.get("think_time", show_duration(seconds))
     lines = _traffic({**rest, "think_time": time}, spec)
     if "concurrent_users" not in section and not any("concurrent_users: " in line for line in lines.values()):
-        return {}
+        alone = not any(number_of(value) for name, value in rest.items() if name not in _STANDS)
+        return {key: f"write rps: {rounded(1 / seconds)}"} if alone and "think_time" not in section else {}
     stated = "think_time" in section
     return {**lines, key: f"leave it out: it is in think_time: {time}" if stated else f"write think_time: {time}"}
 
