@@ -28,7 +28,7 @@ def interval_s(key: str, value: object) -> float:
     (120.0, 0.0, 0.0)
     """
     unit = _COUNTED.fullmatch(key)
-    number = None if re.fullmatch(r"[\d.]+ *[a-z]+", str(value)) else number_of(value)  # 2m are minutes, not millions
+    number = None if re.fullmatch(rf"[\d.]+ *{_UNIT}", str(value)) else number_of(value)  # 2m are minutes, not millions
     if unit and unit["before"]:
         return (number or 0.0) * period_s(unit["before"]) if number else length_s(value)
     plain = key.removesuffix(f"_{unit['after']}").removesuffix("_in") if unit else key
@@ -65,7 +65,9 @@ def often_s(value: object) -> float:
     (86400.0, 14.0, 0.0, 86400.0)
     """
     text = re.sub(r"\s+", " ", str(value).strip().lower().replace("_", " "))
-    if several := re.fullmatch(r"(\w+)(?: ?x| times?| runs?)?(?: ?/ ?|,? (?:an?|per|each|every) | )(\w+)", text):
+    if several := re.fullmatch(
+        rf"(\d+|{'|'.join(_TIMES)})(?: ?x| times?| runs?)?(?: ?/ ?|,? (?:an?|per|each|every) | )([a-z]+)", text
+    ):
         number = _TIMES.get(several[1]) or number_of(several[1]) or 0
         period = _ADVERBS.get(several[2]) or (period_s(several[2]) if len(several[2]) > 1 else 0.0)
         counted = several[1] in _TIMES or not re.fullmatch(r"\d+ \w+", text)

@@ -181,7 +181,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"(?:resources\.)?(?:cpu|cpus|cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:true|yes|only)", _spelt(_ON_CPUS)),
     (r"(?:resources\.)?(?:cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:false|no)", _spelt("leave it out")),
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
-    (r"slo\.(?:ttft|tpot|latency)|traffic\.think_time", rf"{_N} ?(?:msecs?|millis|milli-?seconds?)", _spelt("write {0}ms")),
+    (r"slo\.(?:ttft|tpot|latency)|traffic\.think_time", rf"{_N} ?(?:msecs?|milli(?:second)?s?)", _spelt("write {0}ms")),
     (r"slo\.(?:ttft|tpot|latency)|traffic\.think_time", rf"{_N} ?(?:secs?|seconds?)", _spelt("write {0}s")),
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
     (r"traffic", rf"{_N} ?(?:rps|qps|req(?:uests)?/s|/s)?", _spelt("write traffic: {{rps: {0}}}")),
