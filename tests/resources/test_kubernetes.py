@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -138,6 +139,8 @@ def test_a_provider_says_whose_cluster_it_is():
     }
     assert priced(CPU_POOL, deployment, provider=provider("a: kubeconfig of another cluster")).unpriced
     assert priced(deployment, provider=provider(UNKNOWN)).unpriced  # such as of a StackReference
+    engines_own = replace(provider(None), name="default_4_23_0", inputs={"version": "4.23.0"})
+    assert not priced(CPU_POOL, deployment, provider=engines_own).unpriced  # as where nothing names a provider
 
 
 def test_a_row_says_why_where_it_calls_a_kind_free():

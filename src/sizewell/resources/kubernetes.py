@@ -33,7 +33,9 @@ class Nodes:
     def here(self, resource: RecordedResource, graph: Graph) -> bool:
         """Whether the pods of a resource run on machines of its own program."""
         provider = graph.provider(resource)
-        if provider is None or contains_unknown(provider.inputs.get(_CLUSTER_OF)):
+        if provider is None or provider.name.startswith("default"):  # the engine's own: a policy pack is shown it
+            return self.any
+        if contains_unknown(provider.inputs.get(_CLUSTER_OF)):
             return self.any
         if any(urn in graph.by_urn for urn in provider.property_dependencies.get(_CLUSTER_OF, ())):
             return self.any

@@ -585,7 +585,7 @@ def _pool(
 
 def starters(graph: Graph) -> str:
     """What starts machines for pods that find no room, beside the pools that are stated; "" where nothing does."""
-    for each in graph.plan.resources:
+    for each in sorted(graph.plan.resources, key=lambda each: each.name):  # the engine tells them in no fixed order
         if each.type.startswith(OF_KUBERNETES) and (row := kind_of(each.type)) is not None and row.brings == "machines":
             return f"{canonical(each.type).rsplit(':', 1)[-1]} {each.name}"
     for each in graph.of(_EKS):
