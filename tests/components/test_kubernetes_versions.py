@@ -250,6 +250,25 @@ def test_a_cluster_is_built_with_a_version_that_the_cloud_still_builds_in_its_ow
     assert says in found[0]
 
 
+@pytest.mark.parametrize(
+    ("service", "version", "takes"),
+    [
+        ("eks", "1.36.2", "1.36"),
+        ("eks", "v1.36", "1.36"),
+        ("eks", "1.35-eks-1", "1.35"),
+        ("aks", "v1.35", "1.35"),
+        ("aks", "1.36.x", "1.36"),
+        ("eks", "l.36", default_version("eks").version),
+        ("eks", "1.3699", default_version("eks").version),
+    ],
+)
+def test_the_mend_of_a_version_in_another_form_is_the_minor_that_was_written(service, version, takes):
+    faults = Faults("Cluster")
+    check_version(faults, {"version": version}, service, builds=True)
+    (fault,) = faults.found
+    assert fault.fix.startswith(f"set version to {takes},")
+
+
 def test_aks_takes_a_patch_release_and_what_follows_a_cluster_takes_what_it_says():
     assert [path for path, _ in refusals(AksCluster, {**PLACED, "version": "1.36.1"}) if path == "version"] == []
     assert record(lambda: AksOperators("operators", {**OPERATORS, "version": "1.33.4"}))

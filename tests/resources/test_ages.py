@@ -523,6 +523,8 @@ PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004"
         ("kubernetes:karpenter.k8s.aws/v1beta1:EC2NodeClass", {"spec": {"amiFamily": "AL2"}}, "1.32 was the last"),
         ("kubernetes:batch/v1beta1:CronJob", {}, "batch/v1beta1 of CronJob: Kubernetes 1.24 was the last that served it"),
         ("kubernetes:autoscaling/v2beta2:HorizontalPodAutoscaler", {}, "Kubernetes 1.25 was the last"),
+        ("kubernetes:resource.k8s.io/v1alpha2:ResourceClass", {}, "Kubernetes 1.30 was the last"),
+        ("kubernetes:resource.k8s.io/v1alpha3:ResourceClaimTemplate", {}, "Kubernetes 1.33 was the last"),
         ("kubernetes:policy/v1beta1:PodDisruptionBudgetPatch", {}, "Kubernetes 1.24 was the last"),
     ],
 )  # fmt: skip

@@ -140,6 +140,8 @@ UBUNTU = {
     "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
 }
 HPC = {"imageReference": {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}}
+ROCM = {"imageReference": {**HPC["imageReference"], "sku": "2204-rocm"}}
+DLAMI = "resolve:ssm:/aws/service/deeplearning/ami/{}/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id"
 A100, GCE = {"vmSize": "Standard_NC24ads_A100_v4"}, "gcp:compute/instance:Instance"
 
 
@@ -177,6 +179,10 @@ T4 = {"guestAccelerators": [{"type": "nvidia-tesla-t4", "count": 1}]}
               ami="/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"), "has no driver for the L4"),
         (made("aws:ec2/launchConfiguration:LaunchConfiguration", instanceType="inf2.xlarge",
               imageId="/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"), "of NVIDIA"),
+        (made("aws:ec2/launchTemplate:LaunchTemplate", instanceType="g5g.xlarge", imageId=DLAMI.format("x86_64")), "is for x86_64"),
+        (made("aws:ec2/instance:Instance", instanceType="g6.xlarge", ami=DLAMI.format("arm64")), "is for arm64"),
+        (made(SET, sku={"name": "Standard_ND96isr_MI300X_v5"}, virtualMachineProfile={"storageProfile": HPC}), "driver of NVIDIA, which"),
+        (made(VM, hardwareProfile={"vmSize": "Standard_ND96isr_H100_v5"}, storageProfile=ROCM), "driver of AMD, which"),
         (made(VM, location="westus", zones=["1"]), "zones 1 are refused: westus has no zones"),
         (made(AKS, location="westus", agentPoolProfiles=[{"mode": "System", "availabilityZones": ["1", "2"]}]), "westus"),
         (made(VM, location="westus2", zones=["4"]), "westus2 has 1, 2, 3; name one of these"),
@@ -196,6 +202,8 @@ def test_machines_without_drivers_zones_that_are_none_and_names_that_are_made_ar
     "resources",
     [
         [made(VM, hardwareProfile=A100, storageProfile=HPC)],
+        [made(SET, sku={"name": "Standard_ND96isr_MI300X_v5"}, virtualMachineProfile={"storageProfile": ROCM})],
+        [made("aws:ec2/instance:Instance", instanceType="g5g.xlarge", ami=DLAMI.format("arm64"))],
         [made(VM, hardwareProfile=A100, storageProfile=UBUNTU, userData=UNKNOWN)],
         [made(VM, hardwareProfile=A100, storageProfile=UBUNTU), made("azure-native:compute:VirtualMachineExtension", "e")],
         [made(VM, hardwareProfile={"vmSize": "Standard_D4s_v5"}, storageProfile=UBUNTU)],

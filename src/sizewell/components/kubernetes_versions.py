@@ -6,7 +6,7 @@ version follows the one that the cluster says it has.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Literal, get_args
 
@@ -61,7 +61,8 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
         row is not None and (not builds or FORMS[service].fullmatch(version) is not None),
         "version",
         f"must be the cluster's Kubernetes version, one of {', '.join(open_to)}, got {args.get('version')!r}",
-        fix=f"set version to {open_to[-1]}, or run `sizewell ages refresh` where the cloud has a newer one",
+        fix=f"set version to {_meant(service, version, open_to)}, or run `sizewell ages refresh` where the cloud has a "
+        "newer one",
     )
     if row is not None and builds:
         longer = support == "standard" and not _ended(row, "extended")
@@ -78,6 +79,17 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
                 f"{faults.subject}: version {version} on {service} is newer than what the components that go onto it "
                 f"are known to run on: they are installed as on {newest}"
             )
+
+
+def _meant(service: str, stated: str, open_to: Sequence[str]) -> str:
+    """The version to take instead of one in another form: the minor that was written, as a control plane never goes
+    back to an older one; where that is not open, what a cluster gets that names none.
+
+    >>> _meant("eks", "v1.36.2", ["1.35", "1.36", "1.37"])
+    '1.36'
+    """
+    written = re.match(r"v?(\d+\.\d+)(?!\d)", stated.strip(), re.IGNORECASE)
+    return written[1] if written and written[1] in open_to else default_version(service).version
 
 
 def _ended(row: KubernetesVersion, support: Support) -> bool:

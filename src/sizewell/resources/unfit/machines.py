@@ -51,6 +51,7 @@ class FirstGeneration:
 DATA: Final = Path(__file__).parents[1] / "data"
 _FIRST: Final = csvtables.read(FirstGeneration, DATA / "first_generation.csv")
 INSTALLSDRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
+MAKERS: Final = {"cuda": "NVIDIA", "rocm": "AMD"}  # by runtime: whose GPUs an image has the driver of
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
@@ -222,7 +223,11 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
         return
     devices = _devices_of(resource, str(machine).rpartition("/")[2], catalog)
     for device in devices[:1]:
-        if device.runtime == "cuda" and device.runtime not in (*kind.drives, *kind.may_drive):
+        others = [MAKERS[runtime] for runtime in kind.drives if runtime in MAKERS and runtime != device.runtime]
+        if others and device.runtime in MAKERS and device.runtime not in (*kind.drives, *kind.may_drive):
+            has = f"image {image} has the driver of {others[0]}, which does not drive the {device.name} of {machine}"
+            yield f"{has}: it is billed in vain", f"take the image with the driver of {MAKERS[device.runtime]}"
+        elif device.runtime == "cuda" and device.runtime not in (*kind.drives, *kind.may_drive):
             said = f"image {image} has no driver for the {device.name} of {machine}"
             yield (
                 f"{said}: it is billed and nothing can use it, unless somebody else installs one",
