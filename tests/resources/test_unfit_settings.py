@@ -14,6 +14,12 @@ from sizewell.sizing.catalog import lifetimes
 
 CATALOG, KNOWN, ON = catalog.load(), lifetimes.load(), date(2026, 11, 27)
 EKS, NODES, SUBNET = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup", "aws:ec2/subnet:Subnet"
+ON = {"enabled": True}
+AUTO = {
+    "computeConfig": ON,
+    "kubernetesNetworkConfig": {"elasticLoadBalancing": ON},
+    "storageConfig": {"blockStorage": ON},
+}
 AKS, AGENTS = (f"azure-native:containerservice:{kind}" for kind in ("ManagedCluster", "AgentPool"))
 CLASSIC = "azure:containerservice/kubernetesCluster:KubernetesCluster"
 GKE, POOL = "gcp:container/cluster:Cluster", "gcp:container/nodePool:NodePool"
@@ -55,6 +61,10 @@ PRIVATE = {"enablePrivateCluster": True, "authorizedIPRanges": ["203.0.113.0/24"
 REFUSED = [
         (eks(ipFamily="ipv6", serviceIpv4Cidr="172.20.0.0/16"), "refused beside ip_family ipv6"),
         (made(EKS, vpcConfig={"endpointPublicAccess": False}), "neither public nor private"),
+        (made(EKS, computeConfig=ON), "compute_config.enabled is true and kubernetes_network_config.elastic_load_balancing"),
+        (made(EKS, computeConfig=ON, storageConfig={"blockStorage": ON}), "and storage_config.block_storage.enabled is true and"),
+        (made(EKS, **AUTO), "Auto Mode and bootstrap_self_managed_addons"),
+        (made(EKS, **AUTO, bootstrapSelfManagedAddons=True), "Auto Mode and bootstrap_self_managed_addons"),
         (made(EKS, vpcConfig={"endpointPublicAccess": False, "endpointPrivateAccess": False}), "neither"),
         (group(launchTemplate={"id": "lt-1"}, diskSize=200), "diskSize is refused beside a launch template"),
         (group(launchTemplate={"id": "lt-1"}, remoteAccess={"ec2SshKey": "k"}), "remoteAccess is refused"),
@@ -98,6 +108,10 @@ def test_settings_that_exclude_each_other_are_said(resource, words):
     [
         eks(ipFamily="ipv6"), eks(serviceIpv4Cidr="172.20.0.0/16"), eks(ipFamily=UNKNOWN, serviceIpv4Cidr="172.20.0.0/16"),
         made(EKS, vpcConfig={"endpointPublicAccess": False, "endpointPrivateAccess": True}),
+        made(EKS, **AUTO, bootstrapSelfManagedAddons=False),
+        made(EKS, **AUTO, bootstrapSelfManagedAddons=UNKNOWN),
+        made(EKS, **(AUTO | {"storageConfig": UNKNOWN}), bootstrapSelfManagedAddons=False),
+        made(EKS, computeConfig={"enabled": False}, bootstrapSelfManagedAddons=True),
         made(EKS, vpcConfig={"endpointPublicAccess": False, "endpointPrivateAccess": UNKNOWN}),
         made(EKS, vpcConfig={"subnetIds": ["subnet-1", "subnet-2"]}), group(diskSize=200), group(launchTemplate={"id": "lt-1"}),
         group(scalingConfig={"minSize": 0, "desiredSize": 0, "maxSize": 4}),

@@ -5,7 +5,10 @@ NodegroupUpdateConfig); the descriptions of NodeGroup in pulumi_aws 7.51.1, of N
 10.2.0 and of AgentPool and ManagedCluster in pulumi_azure_native 3.29.0; github.com/aquasecurity/tfsec/issues/571
 (AuthorizedIPRanges of a private AKS cluster); github.com/MicrosoftDocs/azure-aks-docs fb060ab
 (articles/aks/concepts-network-ip-address-planning.md: pods of a node; concepts-storage.md: ephemeral disks);
-github.com/percona/mongo_terraform_ansible/issues/34 (restarts of preemptible machines); all read on 2026-11-27.
+github.com/percona/mongo_terraform_ansible/issues/34 (restarts of preemptible machines); all read on 2026-11-27. Of
+EKS's Auto Mode:
+github.com/kubernetes-sigs/cluster-api-provider-aws/issues/5278 and
+github.com/hashicorp/terraform-provider-aws/pull/40483, read on 2026-11-28.
 """
 
 from __future__ import annotations
@@ -114,6 +117,33 @@ def _eks(graph: Graph, cluster: RecordedResource) -> Iterator[Said]:
     if flag(public, default=True) is False and flag(private) is False:
         said = "the endpoint is neither public nor private, and EKS refuses that"
         yield said, "set endpoint_private_access to true"
+    yield from _auto_mode(cluster)
+
+
+# What switches EKS's Auto Mode on: as Python and as the provider spell it.
+_AUTO: Final = {
+    "compute_config.enabled": ("computeConfig", "enabled"),
+    "kubernetes_network_config.elastic_load_balancing.enabled": (
+        "kubernetesNetworkConfig", "elasticLoadBalancing", "enabled",
+    ),
+    "storage_config.block_storage.enabled": ("storageConfig", "blockStorage", "enabled"),
+}  # fmt: skip
+
+
+def _auto_mode(cluster: RecordedResource) -> Iterator[Said]:
+    stated = {named: flag(get(cluster.inputs, *path)) for named, path in _AUTO.items()}
+    on = [named for named, value in stated.items() if value is True]
+    off = [named for named, value in stated.items() if value is False]
+    if on and off:
+        said = f"{' and '.join(on)} is true and {' and '.join(off)} is not: EKS refuses an Auto Mode that is half on"
+        yield said, f"set {' and '.join(off)} to true as well, or all three to false"
+    elif (
+        on
+        and flag(cluster.inputs.get("bootstrapSelfManagedAddons"), default=True) is True
+        and "bootstrapSelfManagedAddons" not in cluster.ignore_changes
+    ):
+        said = "EKS builds no cluster with Auto Mode and bootstrap_self_managed_addons, which is true by default"
+        yield said, "set it to false for a new cluster; one that stands keeps it, as a change may replace the cluster"
 
 
 def _node_group(inputs: Any) -> Iterator[Said]:
