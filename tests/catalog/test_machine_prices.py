@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +31,7 @@ def test_the_digest_of_the_catalog_covers_the_files(cloud: str) -> None:
         ("aws", "m6i.large", "eu-west-1", "on-demand", "0.107"),
         ("azure", "Standard_D2s_v3", "eastus", "on-demand", "0.096"),
         ("azure", "standard_b2s", "westeurope", "on-demand", "0.048"),
+        ("azure", "Standard_E8as_v5", "eastus", "on-demand", "0.452"),  # Karpenter's table has 0.82, with Windows
         ("gcp", "e2-medium", "us-central1", "on-demand", "0.03350571"),
         ("gcp", "e2-medium", "us-central1", "spot", "0.020106"),
     ],
@@ -53,6 +56,21 @@ def test_a_type_without_a_shape_has_its_list_price(cloud: str, kind: str, region
 )
 def test_what_nobody_published_has_no_price(cloud: str, kind: str, region: str, on: date) -> None:
     assert isinstance(load().price(cloud, kind, region, "on-demand", on), Unpriced)
+
+
+@pytest.mark.parametrize("path", sorted((machine_prices.FOLDER / "azure").glob("*.csv")), ids=lambda path: path.stem)
+def test_no_size_of_azure_costs_a_windows_licence_more_than_its_siblings(path: Path) -> None:
+    """Sizes of one series cost alike for each vCPU; a difference of 0.046 USD an hour is the licence to the digit."""
+    least: dict[str, Decimal] = {}
+    each: list[tuple[str, str, Decimal]] = []
+    for name, market in machine_prices.listed_in("azure", path.stem).items():
+        match = re.fullmatch(r"standard_([de])(\d+)(?:-\d+)?([a-z]*_v[3-6])", name)
+        if match is not None and "on-demand" in market:
+            series, usd = match[1] + match[3], market["on-demand"] / int(match[2])
+            each.append((name, series, usd))
+            least[series] = min(usd, least.get(series, usd))
+    assert each
+    assert [name for name, series, usd in each if Decimal("0.0455") < usd - least[series] < Decimal("0.0465")] == []
 
 
 def test_another_catalog_has_no_prices_but_its_own(tmp_path: Any) -> None:
