@@ -193,6 +193,22 @@ def test_a_stack_is_explained_on_its_own_cloud(facts):
     assert decided.workloads[0].pools[0].instance_type in on_gcp.machines
 
 
+def test_a_run_by_a_program_of_its_own_is_so_under_another_load_too(facts):
+    given = spec(
+        kind="training",
+        model="meta-llama/Llama-2-7b-hf",
+        engine="neuron",
+        training={"tokens": "20B", "sequence_length": 4096, "global_batch": 2097152},
+        resources={"instance_type": "trn1.32xlarge", "nodes": 8},
+        deadline="7d",
+    )
+    found = explain(given, facts, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    machines = {effect.what: effect.machines for effect in found.sensitivity}
+    assert "8 x trn1.32xlarge" in machines["25 % more samples"]
+    assert "8 x trn1.32xlarge" in machines["half the time"]
+
+
 def test_half_of_one_machine_is_a_smaller_machine_of_its_kind(facts):
     """What is said to fit on half the devices is what is sized there."""
     wish = {

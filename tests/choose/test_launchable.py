@@ -130,6 +130,10 @@ TEXTS = {"records": "1M", "tokens_per_record": 300, "output_tokens_per_record": 
             "launched by run.w.command of your own, not by the batch script: task.family is encoder",
         ),
         (
+            {"batch": {"records": "1M", "tokens_per_record": 300, "window": "12h"}},  # made up text is nobody's vector
+            "launched by run.w.command of your own, not by the batch script: task.output_tokens is 0",
+        ),
+        (
             {"model": "Qwen/Qwen2.5-VL-7B-Instruct", "batch": {**TEXTS, "images": {"resolution": 448}}},
             "launched by run.w.command of your own, not by the batch script: batch_infer.py sends no pictures",
         ),

@@ -62,7 +62,7 @@ def command(launch: Launch) -> list[str]:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
     if longest := longest_request(task, least=LEAST_ROOM):
         settings["max_model_len"] = longest
-    settings["max_tokens"] = task.output_tokens or 16
+    settings["max_tokens"] = task.output_tokens
     if not launch.machine.bf16:
         settings["dtype"] = "half"
     if word := converting(launch, ENGINE):

@@ -82,7 +82,8 @@ def best_under(need: Requirements, setting: Setting, chosen: Option, *, cheaper:
         hours = float(chosen.hours.expected) / chosen.fleet.nodes
         limit = NEARLY * chosen.rank_usd if cheaper else math.inf
     extras = least_extras_usd(changed)
-    trial = try_all(moved, setting.catalog, setting.on, appraise, extras, hours=hours, usd_max=limit)
+    own = chosen.candidate.own_program  # what runs by a program of its own does so under another load, too
+    trial = try_all(moved, setting.catalog, setting.on, appraise, extras, own_programs=own, hours=hours, usd_max=limit)
     options = [option for candidate in trial.candidates for option in offered(candidate)]
     return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
 

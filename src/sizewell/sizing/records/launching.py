@@ -117,11 +117,16 @@ _BATCHES: Final = {
 def beyond_batch(task: Task) -> tuple[Beyond, ...]:
     """What of a batch needs a program of its own: the script sends texts to vLLM and writes texts.
 
-    >>> [each.path for each in beyond_batch(Task(family="speech"))], beyond_batch(Task(family="decoder"))
-    (['task.family'], ())
+    >>> [each.path for each in beyond_batch(Task(family="speech"))]
+    ['task.family']
+    >>> [beyond_batch(Task(family="decoder", output_tokens=each)) == () for each in (None, 100)]
+    [False, True]
     """
     if task.family in (None, "decoder"):
-        return ()
+        if task.output_tokens:
+            return ()
+        message = "is 0 (batch.output_tokens_per_record): records are embedded, and batch_infer.py writes texts"
+        return (Beyond(path="task.output_tokens", message=message, software="vLLM's LLM.embed or LLM.classify"),)
     message = f"is {task.family}: batch_infer.py answers texts with texts, by a language model"
     return (Beyond(path="task.family", message=message, software=_BATCHES[task.family]),)
 
