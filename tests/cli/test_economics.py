@@ -189,6 +189,17 @@ def test_what_a_stack_decided_and_what_to_commit_to_for_it(economics: Callable, 
         assert part in markdown
 
 
+def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
+    economics: Callable, decide: Callable[[], Path]
+) -> None:
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(spec.read_text() + "resources: {accelerators: [L4]}\nttl: 30d\n")
+    decide()
+    said = json.loads(economics("dev-aws", "dev-aws", "--json").out)
+    assert (len(said["workloads"]), said["commitments"]) == (1, [])
+    assert "dev-aws/chat ends 30 days after it is built: nothing is committed for it" in said["notes"]
+
+
 def test_what_would_be_decided_otherwise_or_is_gone_is_said(economics: Callable, decide: Callable[[], Path]) -> None:
     decide()
     spec = Path("stacks/specs/dev-aws/chat.yaml")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sizewell.cli import project
 from sizewell.cli.answers import as_decided, read_all
-from sizewell.cli.economics_text import hours, percent
+from sizewell.cli.economics_text import SECONDS_PER_MONTH, hours, percent
 from sizewell.cli.forecast_text import Part
 from sizewell.economics.commitments import Shared, Used, clock_of, shared
 from sizewell.economics.compare import Comparison, compare, rounded
@@ -51,8 +51,13 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
         raise UsageError("--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack STACK")
     project.must_be_stacks(stacks, known)
     notes: list[str] = []
-    uses = tuple(use for stack in stacks or known for use in _uses(read, stack, notes))
-    rows = shared(uses, read.months)
+    uses = tuple(use for stack in dict.fromkeys(stacks or known) for use in _uses(read, stack, notes))
+    last = [use for use in uses if not _ends(use, read.months)]
+    rows = shared(last, read.months)
+    for use in uses:
+        if use not in last:
+            days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
+            notes.append(f"{use.stack}/{use.work.name} ends {days} after it is built: nothing is committed for it")
     for use in uses:
         name, market = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market
         if not use.work.is_rented or market == "spot":
@@ -74,6 +79,12 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     return OfStacks(
         months=read.months, uses=uses, comparisons=comparisons, shared=rows, notes=tuple(dict.fromkeys(notes))
     )
+
+
+def _ends(use: Used, months: int) -> bool:
+    """Whether it is taken down before the months are over: a commitment would outlive it."""
+    ends_s = use.work.spec.ttl_s
+    return ends_s is not None and ends_s < months * SECONDS_PER_MONTH
 
 
 def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
