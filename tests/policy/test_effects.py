@@ -217,6 +217,26 @@ def test_a_service_of_ecs_whose_tasks_hold_gpus_is_judged_on_whatever_machines(
     assert said(TASK, service, *others).get(("endpoint-keeps-machines", "s")) == outcome
 
 
+@pytest.mark.parametrize("named", ["model", "model:3", "arn:aws:ecs:us-east-1:123456789012:task-definition/model:3"])
+def test_a_task_definition_is_the_one_whose_family_a_service_names(named: str) -> None:
+    family = replace(TASK, inputs={**TASK.inputs, "family": "model"})
+    inputs = {"cluster": "c", "launchType": "EC2", "desiredCount": 2, "taskDefinition": named}
+    service = resource("aws:ecs/service:Service", "s", inputs)
+    assert said(family, service).get(("endpoint-keeps-machines", "s")) == "violation"
+    plan = Plan(project="p", stack="dev", resources=(family, service), config={"aws:region": "us-east-1"})
+    assert [urn for urn, _, _ in price(plan, load(), on=ON).unpriced] == [service.urn]
+
+
+def test_a_service_of_containers_is_named_as_one_with_its_own_ways_out() -> None:
+    inputs = {"cluster": "c", "launchType": "EC2", "desiredCount": 2, "taskDefinition": "m"}
+    family = replace(TASK, inputs={**TASK.inputs, "family": "m"})
+    plan = Plan(project="p", stack="dev", resources=(family, resource("aws:ecs/service:Service", "s", inputs)))
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    (kept,) = [each for each in evaluate(stated, SETTINGS, on=ON).results if each.rule == "endpoint-keeps-machines"]
+    assert kept.message == "at least 2 machines of a service are billed every night"
+    assert kept.fix.startswith("set desiredCount to 0")
+
+
 @pytest.mark.parametrize(
     ("kind", "inputs", "outcome"),
     [
@@ -227,8 +247,26 @@ def test_a_service_of_ecs_whose_tasks_hold_gpus_is_judged_on_whatever_machines(
         ("exoscale:index/computeInstance:ComputeInstance", {"type": "standard.medium"}, None),
         ("linode:index/instance:Instance", {"type": "g6-standard-2"}, None),
         ("linode:index/instance:Instance", {"type": "g2-gpu-rtx4000a1-s"}, "violation"),
+        ("vultr:index/instance:Instance", {"plan": "vcg-a16-2c-8g-2vram"}, "violation"),
+        ("vultr:index/instance:Instance", {"plan": "vc2-2c-4gb"}, None),
+        ("scaleway:inference/deployment:Deployment", {"nodeType": "L4", "minSize": 1}, "violation"),
+        ("scaleway:instance/server:Server", {"type": "DEV1-L"}, None),
+        ("oci:GenerativeAi/dedicatedAiCluster:DedicatedAiCluster", {"unitShape": "LARGE_COHERE_V2"}, "violation"),
+        ("oci:GenerativeAi/dedicatedAiCluster:DedicatedAiCluster", {"unitShape": "LLAMA2_70"}, "violation"),
+        ("aws-native:lightsail:Instance", {"bundleId": "gpu_nvidia_xlarge_1_0"}, "violation"),
+        ("aws-native:lightsail:Instance", {"bundleId": "medium_3_0"}, None),
+        ("aws-native:gameliftstreams:StreamGroup",
+         {"streamClass": "gen5n_high", "locationConfigurations": [{"alwaysOnCapacity": 2}]}, "violation"),
+        ("aws-native:gameliftstreams:StreamGroup",
+         {"streamClass": "gen6n_ultra", "locationConfigurations": [{"alwaysOnCapacity": 0, "onDemandCapacity": 4}]}, None),
+        ("azure-native:labservices:Lab",
+         {"virtualMachineProfile": {"sku": {"name": "Classic_Nvgpu_2_64GB_64_SSD", "capacity": 20}}}, "violation"),
+        ("azure-native:labservices:Lab",
+         {"virtualMachineProfile": {"sku": {"name": "Classic_Fsv2_2_4GB_128_S_SSD", "capacity": 20}}}, None),
+        ("azure-native:cache:Redis", {"sku": {"name": "Premium", "family": "P", "capacity": 4}}, None),
+        ("snowflake:index/warehouse:Warehouse", {"warehouseSize": "xlarge", "tier": "no-gpu"}, None),
     ],
-)
+)  # fmt: skip
 def test_types_of_other_providers_are_told_from_those_of_the_clouds(
     kind: str, inputs: dict[str, Any], outcome: str | None
 ) -> None:

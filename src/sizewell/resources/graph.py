@@ -6,6 +6,7 @@ is known, by the id or name that it states.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -18,7 +19,19 @@ from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY
 from sizewell.sizing.versions import refusal
 
-_NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
+_NAMES: Final = (
+    "id",
+    "arn",
+    "name",
+    "bucket",
+    "selfLink",
+    "email",
+    "accountName",
+    "resourceName",
+    "endpointName",
+    "family",
+)
+_REVISION: Final = re.compile(r":\d+$")  # of what a family has several of: "task-definition/model:3"
 
 
 class _Undisclosed(Mapping[str, object]):
@@ -98,7 +111,10 @@ class Graph:
         strings: list[str] = []
         pending = _collect(value, strings)
         for string in strings:
-            for other in (*self._by_name.get(string, ()), *self._by_name.get(string.rsplit("/", 1)[-1], ())):
+            last = string.rsplit("/", 1)[-1]
+            for other in (
+                each for name in {string, last, _REVISION.sub("", last)} for each in self._by_name.get(name, ())
+            ):
                 if canonical(other.type) in types and other.urn != resource.urn:
                     targets[other.urn] = other
         if not targets and pending:

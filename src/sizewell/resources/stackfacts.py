@@ -208,13 +208,14 @@ class Grant(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(Fact):
-    """A managed model endpoint and its smallest and largest size."""
+    """A managed model endpoint, or a service of containers, and its smallest and largest size."""
 
+    what: str = "model endpoint"
     accelerated: Flag = False
     scales: Flag = False
     nodes_min: Count = None
     nodes_max: Count = None
-    keeps_one: str = ""  # the way out where its service refuses a minimum of 0
+    keeps_one: str = ""  # the way out where a minimum of 0 is refused, or is not what its service has
     kinds: tuple[str, ...] | Unknown = ()  # machine types, as their machines are called outside of the service
 
 

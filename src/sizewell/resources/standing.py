@@ -57,10 +57,10 @@ _TEXTS: Final = re.compile(r"name$|description$|comment|label|tag|image|uri$|url
 _HOLDS: Final = re.compile(  # inputs that are a machine type, or hold one
     r"\w*(instance|node|machine|worker|compute|vm|droplet)"
     r"(s|types?|sizes?|skus?|class|famil(y|ies)|groups?|pools?|specs?|config\w*|templates?)(id)?"
-    r"|(size|sku|flavor|plan|shape)(name|id)?|vmsizesprofilename|(instance|compute|machine|node)typename|\w*type|accelerator\w*"
+    r"|(size|sku|flavor|plan|tier|\w*(class|shape|bundle))(name|id)?|vmsizesprofilename|(instance|compute|machine|node)typename|\w*type|accelerator\w*"
 )
 _LEAST: Final = re.compile(
-    r"min(imum)?(size|count|capacity|(idle)?(nodes?|instances?|replicas?|vcpus?|workers?|machines?|scale|units?)(count)?)"
+    r"alwaysoncapacity|min(imum)?(size|count|capacity|(idle)?(nodes?|instances?|replicas?|vcpus?|workers?|machines?|scale|units?)(count)?)"
 )
 _SIZE: Final = re.compile(
     r"(desired|target|initial)?(capacity|size)|count"

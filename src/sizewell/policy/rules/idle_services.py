@@ -302,7 +302,7 @@ def _azure_host(inputs: Mapping[str, Any]) -> Flag:
 def _lab(inputs: Mapping[str, Any]) -> Flag:
     idle, left = (get(inputs, "autoShutdownProfile", key) for key in ("shutdownOnIdle", "shutdownOnDisconnect"))
     stays: Flag = UNKNOWN if UNKNOWN in (idle, left) else idle in (None, "None") and left != "Enabled"
-    return every(stays, _names_accelerators(get(inputs, "virtualMachineProfile", "sku", "name"), "azure"))
+    return every(stays, _names_accelerators(inputs.get("virtualMachineProfile"), "azure"))
 
 
 def _container_group(inputs: Mapping[str, Any]) -> Flag:

@@ -306,7 +306,7 @@ def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdi
         return Undetermined("its minimum or its expiry")
     least = endpoint.nodes_min if isinstance(endpoint.nodes_min, int) else 1
     return Violation(
-        f"at least {plural(least, 'machine')} of a model endpoint {'is' if least == 1 else 'are'} billed every night"
+        f"at least {plural(least, 'machine')} of a {endpoint.what} {'is' if least == 1 else 'are'} billed every night"
         f"{endpoint.expiry.also()}",
         endpoint.keeps_one
         or _NEVER_ZERO.get(endpoint.type, "set its minimum to 0, or serve from a service that starts on demand"),

@@ -185,7 +185,7 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
     targets = graph.referring(resource, _TARGET, "resourceId")
     wanted = count(resource.inputs.get("desiredCount", 0))
     if isinstance(targets, Unknown):
-        return {"accelerated": gpu, "scales": UNKNOWN, "nodes_min": UNKNOWN, "nodes_max": None}
+        return {"accelerated": gpu, "scales": UNKNOWN, "nodes_min": UNKNOWN, "nodes_max": None, "what": "service"}
     targets = targets or tuple(
         each for each in graph.of(_TARGET) if str(each.inputs.get("resourceId")).endswith(f"/{resource.name}")
     )
@@ -199,6 +199,11 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
         if policy.inputs.get("resourceId") == target.inputs.get("resourceId")
     ]
     return {
+        "what": "service",
+        "keeps_one": (
+            f"set {'minCapacity of its scaling target' if bounds else 'desiredCount'} to 0 while nobody calls it, or "
+            "add an expiry that something acts on"
+        ),
         "accelerated": gpu,
         "scales": every(wide, either(False, *(_takes_away(policy) for policy in policies))),
         "nodes_min": least,
@@ -245,6 +250,7 @@ def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, object] | N
         return None
     size = run_size(resource.inputs)
     return {
+        "what": "worker pool" if resource.type.endswith(":WorkerPool") else "service",
         "accelerated": accelerated,
         "scales": UNKNOWN if size.least is UNKNOWN else size.least == 0 or size.most != size.least,
         "nodes_min": size.least,
