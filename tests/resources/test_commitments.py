@@ -102,10 +102,10 @@ PAIR = (vm("n2-standard-4", "a"), vm("n2-standard-4", "b"))
     [
         # each 4 x 0.02 + 16 x 0.0027 = 0.1232 an hour
         ({}, "179.88"),
-        # the memory of one only: the vCPUs of the other 4 x 0.02, its memory on demand, 16 x 0.004237 an hour
-        ({"memory_gb": 16}, f"{89.94 + 58.40 + 49.49:.2f}"),
+        # the memory of one only: the vCPUs of the other 4 x 0.02, its memory on demand, 16 x 0.004237 an hour less 20 %
+        ({"memory_gb": 16}, f"{89.94 + 58.40 + 39.59:.2f}"),
         # no memory at all: vCPUs of both, memory of both on demand
-        ({"memory_gb": 0}, f"{116.80 + 98.98:.2f}"),
+        ({"memory_gb": 0}, f"{116.80 + 79.18:.2f}"),
         # one machine; the other runs the whole month, 20 % off 0.194236
         ({"vcpus": 4, "memory_gb": 16}, f"{89.94 + 113.43:.2f}"),
         ({"machines": ["n1-*", "e2-*"]}, "226.87"),
@@ -161,6 +161,28 @@ def test_hours_of_a_fee_are_committed_as_those_of_a_machine() -> None:
     held = {"cloud": "aws", "fee": "rds.mariadb.single_az.db.t3.large", "region": "us-east-1", "count": 1,
             "usd_per_hour": "0.09", **UNTIL}  # fmt: skip
     assert [(month({}, database), month({"commitments": [held]}, database))] == [("99.28", "65.70")]
+
+
+HALF = {"cloud": "gcp", "region": "us-central1", "machines": "n2d-*", "usd_per_vcpu_hour": "0.0173",
+        "usd_per_gb_hour": "0.0023", **UNTIL}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "usd"),
+    [
+        # 4 x 0.0173 + 16 x 0.0023 and half of 0.337968 less 20 %: only what is covered has no other discount
+        ({"vcpus": 4, "memory_gb": 16}, "176.07"),
+        # eight vCPUs at 0.0173, and 32 GB at their part of the price, 0.003686 less 20 %
+        ({"vcpus": 8, "memory_gb": 0}, "169.91"),
+    ],
+)
+def test_what_a_commitment_leaves_of_a_machine_that_always_runs_keeps_its_own_discount(
+    parts: dict[str, Any], usd: str
+) -> None:
+    own = {"resource_commitments": [HALF | parts]}
+    assert month(own, vm("n2d-standard-8", "a")) == usd
+    (beyond,) = [line.how for line in lines(own, vm("n2d-standard-8", "a")) if "beyond" in line.how]
+    assert "sustained use" in beyond
 
 
 def test_a_note_says_how_much_of_each_part_is_used() -> None:

@@ -419,6 +419,15 @@ def test_a_meter_has_the_price_of_a_teams_own_rate() -> None:
     assert found.cost().run_rate.usd_per_month.expected == 73 + Decimal("1.65") * 730
 
 
+@pytest.mark.parametrize("gateway", ["tgw-1", UNKNOWN])
+def test_a_vpn_at_a_transit_gateway_bills_its_attachment_as_a_network_does(gateway: object) -> None:
+    rates = parse_discounts({"rates": [{"cloud": "aws", "fee": "tgw.attachment", "usd": "0.05"},
+                                       {"cloud": "aws", "fee": "vpn.connection.hour", "usd": "0.05"}]})  # fmt: skip
+    vpn = make("aws:ec2/vpnConnection:VpnConnection", {"type": "ipsec.1", "transitGatewayId": gateway})
+    found = price(Plan(project="t", stack="dev", resources=(vpn,), config=SETTINGS), load(), on=ON, discounts=rates)
+    assert found.cost().run_rate.usd_per_month.expected == 73 + Decimal("7.30")
+
+
 def test_provisioned_capacity_of_indexes_and_replicas_is_in_the_total_or_a_gap_of_it() -> None:
     """An index has its own capacity, 50 of either; replicas have the table's, each at the price of its region."""
     rates = parse_discounts({"rates": [{"fee": "dynamodb.read_unit.hour", "usd": "0.00013"},

@@ -162,9 +162,9 @@ def with_plan(
         made[place] = [_at_plan(plan, line, per, covered)] if hours else []
         beyond = _with_parts(plan, line, per=per, beyond=beyond, rest=rest, made=made[place], catalog=catalog)
         if beyond.ceiling > 0:
-            how = f"{line.how}; beyond the {plan.kind}" if made[place] else line.how
-            # What is left of a machine has no discount for sustained use: it is not there for the whole month.
-            made[place] += sustained.of_whole_months(replace(line, quantity=beyond, how=how))
+            left_over = sustained.of_hours(replace(line, quantity=beyond))
+            how = f"{left_over.how}; beyond the {plan.kind}" if made[place] else line.how
+            made[place].append(replace(left_over, how=how))
     used = {name: amount - rest[name] for name, amount in left.items()}
     return [each for place, line in enumerate(lines) for each in made.get(place, [line])], used
 
@@ -191,8 +191,10 @@ def _with_parts(
     rest[name] -= hours * per[name]
     for part, unit, what in _PARTS if hours else ():
         listed = replace(sustained.without(price), amount=units[part], listed=None)
-        paid = _paid(plan, listed, plan.usd_of[part]) if part == name else listed
-        how = f"{per[part].normalize():f} for each machine-hour" + ("" if part == name else "; beyond the commitment")
+        beside = sustained.likewise(price, listed)
+        paid = _paid(plan, listed, plan.usd_of[part]) if part == name else beside
+        off = " less the discount for sustained use" if beside is not listed else ""
+        how = f"{per[part].normalize():f} for each machine-hour" + ("" if part == name else f"{off}; beyond the commitment")
         made.append(
             replace(
                 line, what=f"{line.what}: {what}", unit=unit, quantity=covered.times(per[part]), price=paid, how=how,

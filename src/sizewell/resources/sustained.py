@@ -37,14 +37,31 @@ def of_whole_months(line: LineItem) -> Iterator[LineItem]:
     quantity = line.quantity
     whole = quantity.floor // HOURS_PER_MONTH * HOURS_PER_MONTH
     if whole:
-        off = (1 - price.amount / price.listed) * 100 if price.listed else Decimal(0)
-        how = f"{price.listed.normalize():f}/h less {off:.0f} % for sustained use x {whole.normalize():f} h"
-        yield replace(line, quantity=Interval.exactly(whole), how=how)
+        yield of_hours(replace(line, quantity=Interval.exactly(whole)))
     rest = Interval(*(each - whole for each in (quantity.floor, quantity.expected, quantity.ceiling)))
     if rest.ceiling or not whole:
         yield replace(line, quantity=rest, price=price.at_list())
 
 
+def of_hours(line: LineItem) -> LineItem:
+    """A line at a price with the discount, which says so and of how many hours; another, as it is.
+
+    Those hours may be a share of a machine that always runs, of which a commitment covers the rest: only what is
+    covered has no discount (cloud.google.com/compute/docs/sustained-use-discounts, read 2026-11-28).
+    """
+    price = line.price
+    if not isinstance(price, Priced) or price.terms != _TERMS or not price.listed:
+        return line
+    off = (1 - price.amount / price.listed) * 100
+    hours = line.quantity.expected.quantize(Decimal("0.01")).normalize()
+    return replace(line, how=f"{price.listed.normalize():f}/h less {off:.0f} % for sustained use x {hours:f} h")
+
+
 def without(price: Priced) -> Priced:
     """A price without the discount; of other terms, as it is."""
     return price.at_list() if price.terms == _TERMS else price
+
+
+def likewise(price: Priced, part: Priced) -> Priced:
+    """The price of a part of a machine with the discount that the machine's own price has."""
+    return part.at(part.amount * price.amount / price.listed, _TERMS) if price.terms == _TERMS and price.listed else part

@@ -547,6 +547,11 @@ def _is_set(path: InputPath) -> Callable[[object], object]:
     return test
 
 
+def _names_one(path: InputPath) -> Callable[[object], object]:
+    """Whether an input names another resource, of which the name may be known only after deployment."""
+    return lambda inputs: get(inputs, *path) not in (None, "")
+
+
 def _both(*pricers: Pricer) -> Pricer:
     """The lines of several meters of one resource."""
 
@@ -641,6 +646,7 @@ TABLE: Final[dict[str, Pricer]] = {
     ),
     "aws:ec2/vpnConnection:VpnConnection": _both(
         _ROWS["aws:ec2/vpnConnection:VpnConnection"],
+        _when(_names_one(("transitGatewayId",)), standing("attachment to the transit gateway", "tgw.attachment"), _NOTHING),
         _when(
             _says(("outsideIpAddressType",), "private", "ipv6"),
             _NOTHING,
