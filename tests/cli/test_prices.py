@@ -118,6 +118,30 @@ def test_an_own_rate_is_shown_as_one_and_is_never_old(capsys, project):
     assert (quote["usd_per_hour"], quote["source"], quote["stale"]) == ("9.5", "own rate", False)
 
 
+@pytest.mark.parametrize(
+    ("rate", "fee", "paid"),
+    [
+        ("{cloud: aws, percent: 10}", "ebs.gp3.gb_month", ("0.072", "own discount 10 %")),
+        ("{fee: ebs.gp3.gb_month, usd: 0.07}", "ebs.gp3.gb_month", ("0.07", "own rate")),
+        (
+            "{cloud: aws, fee: dynamodb.read_unit.hour, usd: 0.00013}",
+            "dynamodb.read_unit.hour",
+            ("0.00013", "own rate"),
+        ),
+    ],
+)
+def test_an_own_rate_of_a_fee_is_shown_as_one(capsys, project, rate, fee, paid):
+    usd, said = paid
+    (project / "catalog").mkdir(exist_ok=True)
+    (project / "catalog/rates.yaml").write_text(f"rates:\n  - {rate}\n")
+    assert main(["prices", "show", fee, "--region", "us-east-1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["usd"] == usd
+    assert said in row["source"]
+    assert main(["prices", "show", fee, "--region", "us-east-1"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_diff_of_a_recorded_month(capsys, project):
     """From mid-July to mid-October 2026: capacity blocks of p5en rose by 15 %, spot of A3 Mega fell."""
     code, out, _ = said(capsys, "diff", "--since", "2026-07-15", "--on", "2026-10-15", "--json")
@@ -175,6 +199,20 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
     assert not (project / "catalog").exists()
     assert said(capsys, "import", "bill.csv")[0] == 0
     assert str(catalog.load().price("aws", "g6.xlarge", "us-east-1").amount) == "0.59"
+
+
+@pytest.mark.parametrize(
+    ("operation", "description"),
+    [("RunInstances:0002", ""), ("RunInstances:000g", ""), ("", "$0.33 per On Demand Windows g6.xlarge Instance Hour")],
+)
+def test_an_hour_of_another_system_is_no_rate_of_linux(capsys, project, operation, description):
+    columns = FOCUS.strip() + ",x_Operation,ChargeDescription\n"
+    row = "AWS,Usage,2026-11-01T00:00:00Z,Standard,Hours,0.6,0.8,USD,us-east-1,BoxUsage:g6.{},,{},{}\n"
+    linux = row.format("2xlarge", "RunInstances", "$0.9 per On Demand Linux g6.2xlarge Instance Hour")
+    (project / "bill.csv").write_text(columns + linux + row.format("xlarge", operation, description))
+    code, out, err = said(capsys, "import", "bill.csv", "--dry-run")
+    assert (code, "g6.2xlarge" in out, "g6.xlarge" in out) == (0, True, False)
+    assert "1 rows left out: an operating system other than Linux" in err
 
 
 @pytest.mark.parametrize(

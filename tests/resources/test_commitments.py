@@ -83,6 +83,21 @@ def test_a_reservation_covers_other_sizes_of_its_family_by_their_units(held: dic
     assert month({"commitments": [{**LARGE, **held}]}, *TWO) == usd
 
 
+@pytest.mark.parametrize("more", [{"getPasswordData": True}, {"tenancy": "dedicated"}])
+@pytest.mark.parametrize("shared", [{}, {"flexible": True}])
+def test_a_reservation_covers_no_machine_of_another_platform(shared: dict[str, Any], more: dict[str, Any]) -> None:
+    other = box("m5.large", "a")
+    other = make(other.type, {**other.inputs, **more}, "a")
+    own = {"commitments": [{**LARGE, "count": 1, **shared}]}
+    paid = {
+        line.resource: line.price for line in lines(own, other, box("m5.large", "b")) if line.unit == "machine-hour"
+    }
+    assert [price.amount for price in paid.values() if not isinstance(price, Unpriced)] == [
+        Decimal("0.096"),
+        Decimal("0.06"),
+    ]
+
+
 def test_sizes_of_azure_are_those_that_the_contract_states() -> None:
     one = load().price("azure", "Standard_D2s_v5", "eastus", on=ON)
     held = {"cloud": "azure", "instance_type": "Standard_D2s_v5", "region": "eastus", "count": 3, "usd_per_hour": "0.05",

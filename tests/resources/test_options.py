@@ -428,6 +428,15 @@ def test_a_vpn_at_a_transit_gateway_bills_its_attachment_as_a_network_does(gatew
     assert found.cost().run_rate.usd_per_month.expected == 73 + Decimal("7.30")
 
 
+@pytest.mark.parametrize(("tebibytes", "usd"), [(1, "299.01"), (4, "1196.03")])
+def test_a_rate_of_a_netapp_pool_is_of_its_level_whatever_its_size(tebibytes: int, usd: str) -> None:
+    own = parse_discounts({"rates": [{"cloud": "azure", "fee": "netapp.pool.premium.gib_hour", "usd": "0.0004"}]})
+    pool = make("azure-native:netapp:CapacityPool", {"location": "eastus", "serviceLevel": "Premium",
+                "size": tebibytes * 1024**4})  # fmt: skip
+    found = price(Plan(project="t", stack="dev", resources=(pool,), config=SETTINGS), load(), on=ON, discounts=own)
+    assert found.cost().run_rate.usd_per_month.expected == Decimal(usd)
+
+
 def test_provisioned_capacity_of_indexes_and_replicas_is_in_the_total_or_a_gap_of_it() -> None:
     """An index has its own capacity, 50 of either; replicas have the table's, each at the price of its region."""
     rates = parse_discounts({"rates": [{"fee": "dynamodb.read_unit.hour", "usd": "0.00013"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from sizewell.cli.parameters import PATH, iso_date
 from sizewell.cli.price_changes import print_price_changes
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.files import write_whole
+from sizewell.sizing.money import Priced
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.history import Move, Quote
     from sizewell.sizing.catalog.imports import Imported
+    from sizewell.sizing.catalog.rates import Rate
+    from sizewell.sizing.catalog.records import Fee
+    from sizewell.sizing.money import Price
 
 JSON = (".json", ".jsonl", ".ndjson")  # what Google's pricing export is written as
 DESCRIPTION = """Show prices with their source, date and age; compare dates; import your own rates.
@@ -80,7 +85,7 @@ def _show(args: Arguments) -> int:
         places = {fee.region for fee in catalog.every_fee(name, on) if args.cloud in (None, fee.cloud)}
         if name.lower() in catalog.sellers:
             sellers.append(name.lower())
-        elif not clouds and not places:
+        elif not clouds and not places and not of_fee:
             raise UsageError(_unknown(catalog, name, args.cloud))
         elif not priced and not of_fee:
             places |= {offer.region for cloud in clouds for offer in catalog.offers(cloud, name, on=on)}
@@ -130,20 +135,54 @@ def _fees(catalog: Catalog, key: str, args: Arguments, on: date) -> list[dict[st
     rows = [fee for fee in catalog.every_fee(key, on) if args.cloud in (None, fee.cloud)]
     places = sorted({(fee.cloud, fee.region) for fee in rows if args.region in ("", fee.region, "all")})
     return [
-        {
-            "cloud": cloud,
-            "fee": key,
-            "region": region,
-            "unit": tier.unit,
-            "from_quantity": tier.from_quantity,
-            "usd": tier.usd,
-            "date": tier.effective_from,
-            "source": tier.source,
-            "confidence": tier.confidence,
-        }
+        _fee(tier, catalog.own_price(tier, region), region)
         for cloud, region in places
-        for tier in catalog.fee_tiers(cloud, key, region, on)
+        for tier in catalog.listed_tiers(cloud, key, region, on)
+    ] or [_own_fee(rate) for rate in _own_rates(catalog, key, args)]
+
+
+def _fee(tier: Fee, price: Price, region: str) -> dict[str, Any]:
+    """A tier of a fee as the project pays it."""
+    paid = price if isinstance(price, Priced) and price.terms != "list" else None
+    own = paid is not None and paid.terms == "own rate"  # in force now, and never old
+    return {
+        "cloud": tier.cloud,
+        "fee": tier.key,
+        "region": region,
+        "unit": tier.unit,
+        "from_quantity": tier.from_quantity,
+        "usd": tier.usd if paid is None else paid.amount,
+        "date": "" if own else tier.effective_from,
+        "source": tier.source if paid is None else paid.source,
+        "confidence": "own" if own else tier.confidence,
+    }
+
+
+def _own_rates(catalog: Catalog, key: str, args: Arguments) -> list[Rate]:
+    """The project's own rates of a fee, one that the catalog need not have."""
+    own = (rate for rate in catalog.rates.rates if rate.fee == key and rate.usd is not None)
+    asked = ("", args.region) if args.region not in ("", "all") else None
+    return [
+        rate
+        for rate in own
+        if (not args.cloud or rate.cloud in ("", args.cloud)) and (asked is None or rate.region in asked)
     ]
+
+
+def _own_fee(rate: Rate) -> dict[str, Any]:
+    from sizewell.sizing.catalog.rates import OWN_RATE
+
+    return {
+        "cloud": rate.cloud or "any cloud",
+        "fee": rate.fee,
+        "region": rate.region or "all",
+        "unit": "",
+        "from_quantity": Decimal(0),
+        "usd": rate.usd,
+        "date": "",
+        "source": OWN_RATE,
+        "confidence": "own",
+    }
 
 
 def _sellers_json(catalog: Catalog, sellers: list[str]) -> list[dict[str, Any]]:
@@ -235,11 +274,13 @@ def _print_fees(fees: list[dict[str, Any]], on: date) -> None:
     console = output.console()
     made = output.table("fee", "where", "USD", "per", "from", "of", "age", right=("USD", "from", "age"))
     for fee in fees:
-        age = (on - date.fromisoformat(fee["date"])).days
+        age = f"{(on - date.fromisoformat(fee['date'])).days} d" if fee["date"] else ""
         usd, least = f"{fee['usd'].normalize():f}", f"{fee['from_quantity'].normalize():f}"
-        made.add_row(fee["fee"], f"{fee['cloud']} {fee['region']}", usd, fee["unit"], least, fee["date"], f"{age} d")
+        made.add_row(fee["fee"], f"{fee['cloud']} {fee['region']}", usd, fee["unit"], least, fee["date"], age)
     console.print(made)
-    for source in dict.fromkeys(f"{fee['source']} ({fee['confidence']})" for fee in fees):
+    for source in dict.fromkeys(
+        fee["source"] if fee["confidence"] == "own" else f"{fee['source']} ({fee['confidence']})" for fee in fees
+    ):
         console.print(f"\n{source}")
 
 

@@ -40,7 +40,7 @@ NEEDED: Final = (
 _ALSO: Final = (
     *("ChargeClass", "RegionId", "SkuMeter", "SkuPriceDetails", "CommitmentDiscountStatus", "ServiceProviderName"),
     *("CapacityReservationStatus", "ContractedUnitPrice", "ChargeFrequency", "x_UsageType", "x_InstanceType"),
-    *("x_SkuDetails", "x_SkuMeterSubcategory", "x_PricingBlockSize"),
+    *("x_SkuDetails", "x_SkuMeterSubcategory", "x_PricingBlockSize", "x_Operation"),
 )
 _OF_ESTIMATES: Final = (
     *("ChargeDescription", "x_Stack", "x_Component", "x_Urn", "x_Unpriced", "CommitmentDiscountType"),

@@ -194,7 +194,9 @@ def _with_parts(
         beside = sustained.likewise(price, listed)
         paid = _paid(plan, listed, plan.usd_of[part]) if part == name else beside
         off = " less the discount for sustained use" if beside is not listed else ""
-        how = f"{per[part].normalize():f} for each machine-hour" + ("" if part == name else f"{off}; beyond the commitment")
+        how = f"{per[part].normalize():f} for each machine-hour" + (
+            "" if part == name else f"{off}; beyond the commitment"
+        )
         made.append(
             replace(
                 line, what=f"{line.what}: {what}", unit=unit, quantity=covered.times(per[part]), price=paid, how=how,

@@ -64,4 +64,6 @@ def without(price: Priced) -> Priced:
 
 def likewise(price: Priced, part: Priced) -> Priced:
     """The price of a part of a machine with the discount that the machine's own price has."""
-    return part.at(part.amount * price.amount / price.listed, _TERMS) if price.terms == _TERMS and price.listed else part
+    return (
+        part.at(part.amount * price.amount / price.listed, _TERMS) if price.terms == _TERMS and price.listed else part
+    )

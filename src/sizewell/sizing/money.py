@@ -31,6 +31,7 @@ class Asked(NamedTuple):
     market: str = ""
     fee: str = ""
     service: str = ""  # a managed service whose premium is in the price of a machine
+    platform: str = ""  # of a machine that no reservation of a plain one covers: "Windows licence", "dedicated tenancy"
 
 
 @dataclass(frozen=True, slots=True)

@@ -571,17 +571,35 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
+def _by_platform(pricer: Pricer) -> Pricer:
+    """The lines of machines with a licence or hardware of their own, which no reservation of a plain Linux machine
+    covers: platform and tenancy are attributes of one (AWS's guide to EC2, "Reserved Instances", read 2026-11-28).
+    """
+
+    def price(resource: RecordedResource, context: Context) -> Outcome:
+        outcome = pricer(resource, context)
+        if isinstance(outcome, Free):
+            return outcome
+        platform = next((line.what for line in outcome if line.what.endswith((" licence", " tenancy"))), "")
+        return tuple(
+            replace(line, asked=line.asked._replace(platform=platform)) if line.asked and line.asked.machine else line
+            for line in outcome
+        )
+
+    return price
+
+
 TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/launchTemplate:LaunchTemplate": _template,
-    "aws:autoscaling/group:Group": _group,
-    "aws:ec2/instance:Instance": _instance,
-    _SPOT_REQUEST: _instance,
-    "aws:ec2/fleet:Fleet": _fleet,
-    "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
-    reserved.AWS: _reservation,
+    "aws:autoscaling/group:Group": _by_platform(_group),
+    "aws:ec2/instance:Instance": _by_platform(_instance),
+    _SPOT_REQUEST: _by_platform(_instance),
+    "aws:ec2/fleet:Fleet": _by_platform(_fleet),
+    "aws:ec2/spotFleetRequest:SpotFleetRequest": _by_platform(_fleet),
+    reserved.AWS: _by_platform(_reservation),
     _BLOCK: _capacity_block,
     "aws:eks/cluster:Cluster": _cluster,
-    "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:eks/nodeGroup:NodeGroup": _by_platform(_node_group),
     "aws:ec2/launchConfiguration:LaunchConfiguration": _template,
     "aws:eks/fargateProfile:FargateProfile": gaps.unstated(
         "Fargate pods",

@@ -108,6 +108,24 @@ def holds(what: str, key: str, size: InputPath, *times: InputPath) -> Pricer:
     return price
 
 
+def _netapp_pool(resource: RecordedResource, context: Context) -> Outcome:
+    """A capacity pool, whose size is in bytes, by the gibibyte and hour (learn.microsoft.com/azure/azure-netapp-files/
+    azure-netapp-files-cost-model).
+    """
+    size = number(resource.inputs.get("size"))
+    if size is None:
+        return (context.unpriced(resource, "capacity pool", "no size is stated"),)
+    level, twice = text(resource.inputs.get("serviceLevel"), "Standard"), text(resource.inputs.get("encryptionType"))
+    if isinstance(level, Unknown) or isinstance(twice, Unknown):
+        return (context.unpriced(resource, "capacity pool", "its level is known only after deployment"),)
+    if flag(resource.inputs.get("coolAccess")):
+        why = "what is read from and kept in its cool tier is not stated"
+        context.outside.append(f"{context.graph.component(resource)}: cool tier ({resource.name}): {why}")
+    key = f"netapp.pool.{level.lower()}{'.double_encryption' if twice == 'Double' else ''}.gib_hour"
+    units = size if isinstance(size, Unknown) else size / 1024**3
+    return _fee(resource, context, what="capacity pool", key=key, unit="GiB-hour", units=units, times=HOURS_PER_MONTH)
+
+
 def _fee(
     resource: RecordedResource,
     context: Context,
@@ -646,7 +664,9 @@ TABLE: Final[dict[str, Pricer]] = {
     ),
     "aws:ec2/vpnConnection:VpnConnection": _both(
         _ROWS["aws:ec2/vpnConnection:VpnConnection"],
-        _when(_names_one(("transitGatewayId",)), standing("attachment to the transit gateway", "tgw.attachment"), _NOTHING),
+        _when(
+            _names_one(("transitGatewayId",)), standing("attachment to the transit gateway", "tgw.attachment"), _NOTHING
+        ),
         _when(
             _says(("outsideIpAddressType",), "private", "ipv6"),
             _NOTHING,
@@ -663,6 +683,7 @@ TABLE: Final[dict[str, Pricer]] = {
     ),
     "gcp:cloudfunctionsv2/function:Function": _when(_keeps_some(("serviceConfig", "minInstanceCount")), _READY, _CALLS),
     "gcp:cloudfunctions/function:Function": _when(_keeps_some(("minInstances",)), _READY, _CALLS),
+    "azure-native:netapp:CapacityPool": _netapp_pool,
     "azure-native:web:AppServicePlan": _when(
         _plan_is("dynamic", "flexconsumption"),
         by_use("executions of its functions", requests="functions.request", gigabyte_seconds="functions.gb_second"),

@@ -225,10 +225,17 @@ def any_machine_of(row: Mapping[str, Any]) -> str:
     return machine_of(row) or next(others, "")
 
 
+_LICENSED: Final = re.compile(r"\b(Windows|RHEL|Red Hat|SUSE|SQL (Std|Web|Ent|Server))\b", re.IGNORECASE)
+_OPERATION: Final = re.compile(r"RunInstances:0[0-9A-Fa-fg]{3}")
+
+
 def is_linux(row: Mapping[str, Any]) -> bool:
     """Whether a machine's hour is one with Linux, as far as a row says."""
     system = pairs_of(row.get("SkuPriceDetails")).get("OperatingSystem", "Linux")
-    return system.lower().startswith("linux") and "windows" not in plain(row.get("x_SkuMeterSubcategory")).lower()
+    others = (_LICENSED.search(plain(row.get(key))) for key in ("x_SkuMeterSubcategory", "ChargeDescription"))
+    # AWS's operation has the platform behind it: RunInstances:0002 is Windows, RunInstances:0010 Red Hat
+    other = any(others) or _OPERATION.match(plain(row.get("x_Operation"))) is not None
+    return system.lower().startswith("linux") and not other
 
 
 def unit_of(unit: str) -> str:

@@ -142,7 +142,7 @@ class Commitment:
         >>> [held.units(Asked("aws", "us-east-1", name)) for name in ("m5.large", "m5.4xlarge", "m5d.large")]
         [Decimal('4'), Decimal('32'), None]
         """
-        if (asked.cloud, asked.region) != (self.cloud, self.region):
+        if (asked.cloud, asked.region) != (self.cloud, self.region) or asked.platform:
             return None
         if self.sizes:
             return dict(self.sizes).get(asked.machine)
