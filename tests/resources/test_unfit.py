@@ -64,6 +64,55 @@ def test_an_image_without_the_machine_s_driver_is_said(resources, words):
     assert words in line
 
 
+DLAMI = "/aws/service/deeplearning/ami/{}/base-{}-nvidia-driver-gpu-{}/latest/ami-id"
+AMI, PARAMETER = "aws:ec2/instance:Instance", "aws:ssm/getParameter:getParameter"
+
+
+def dlami(machine, modules, system="al2023", arch="x86_64"):
+    return made(TEMPLATE, imageId="resolve:ssm:" + DLAMI.format(arch, modules, system), instanceType=machine)
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (dlami("p3.8xlarge", "oss", "ubuntu-22.04"), "v100-16gb needs NVIDIA's proprietary kernel modules"),
+        (dlami("p3dn.24xlarge", "oss"), "v100-32gb needs NVIDIA's proprietary kernel modules"),
+        (dlami("p6-b200.48xlarge", "proprietary", "ubuntu-22.04"), "b200 needs NVIDIA's open kernel modules"),
+        (made(AMI, ami="Deep Learning OSS Nvidia Driver AMI GPU PyTorch 2.7 (Ubuntu 22.04) 20250602",
+              instanceType="p3.2xlarge"), "proprietary kernel modules"),
+        (nodes("g7.8xlarge", "AL2023_x86_64_NVIDIA"), "needs NVIDIA's driver 595 or later, and it has 580"),
+        (ssm("nvidia", "g7.8xlarge"), "needs NVIDIA's driver 595 or later, and it has 580"),
+    ],
+)  # fmt: skip
+def test_an_image_whose_nvidia_driver_does_not_know_the_gpu_is_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+    assert "it is billed in vain" in line
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        dlami("g6.xlarge", "oss"), dlami("p6-b200.48xlarge", "oss"), dlami("g5g.xlarge", "oss", arch="arm64"),
+        dlami("p3.2xlarge", "proprietary", "ubuntu-22.04"), dlami("g4dn.xlarge", "proprietary", "ubuntu-22.04"),
+        nodes("p3.2xlarge", "AL2023_x86_64_NVIDIA"), nodes("p5.48xlarge", "AL2023_x86_64_NVIDIA"),
+        dlami("g7.8xlarge", "oss"),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_an_image_whose_nvidia_driver_knows_the_gpu(resource):
+    assert said(resource) == []
+
+
+def test_of_several_images_that_are_looked_up_none_for_the_machine_is_said():
+    calls = [replace(made(PARAMETER, f"c{n}", name=DLAMI.format("x86_64", kind, "al2023")), urn=f"c{n}")
+             for n, kind in enumerate(("oss", "proprietary"))]  # fmt: skip
+    machines = [made(AMI, "arm", ami=UNKNOWN, instanceType="g5g.xlarge"),
+                made(AMI, "l4", ami=UNKNOWN, instanceType="g6.xlarge"),
+                made(AMI, "v100", ami=UNKNOWN, instanceType="p3.2xlarge")]  # fmt: skip
+    graph = Graph(Plan(project="p", stack="", resources=tuple(machines), lookups=tuple(calls)))
+    assert [each.resource for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)] == ["arm"]
+
+
 def test_the_type_of_a_launch_template_counts_as_the_group_s():
     template = made(TEMPLATE, "t", instanceType="trn1.2xlarge")
     group = made(GROUP, amiType="AL2023_x86_64_NVIDIA", launchTemplate={"id": UNKNOWN})

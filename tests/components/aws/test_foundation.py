@@ -222,6 +222,16 @@ def test_an_image_that_is_known_to_have_no_driver_is_refused_with_one_that_has(m
     assert record(lambda: GpuNodeGroup("work", {**args, "start_script": "dnf install -y nvidia-driver"}))
 
 
+def test_an_image_whose_nvidia_driver_does_not_know_the_gpu_is_refused():
+    image = f"{PARAMETER}deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id"
+    args = {**SPOT, "instance_type": "p3.2xlarge", "image": image}
+    args.pop("fallback_types")
+    args.pop("start_script", None)
+    ((path, said),) = refusals(GpuNodeGroup, args)
+    assert (path, "needs NVIDIA's proprietary kernel modules" in said) == ("image", True)
+    assert record(lambda: GpuNodeGroup("work", {**args, "start_script": "./proprietary-driver.sh"}))
+
+
 def test_the_way_out_of_an_ended_image_has_the_driver():
     ended = f"{PARAMETER}ami-amazon-linux-latest/amzn2-ami-kernel-5.10-hvm-x86_64-gp2"
     (said, *_) = [text for path, text in refusals(GpuNodeGroup, {**SPOT, "image": ended}) if path == "image"]

@@ -25,7 +25,7 @@ from sizewell.components.machines import find_family, find_shape, undriven_plain
 from sizewell.components.places import Reference, check_known, check_references, check_zone, regions
 from sizewell.sizing.billing import standing
 from sizewell.sizing.catalog.compatibility import cuda_for
-from sizewell.sizing.catalog.images import DRIVERS, image_kind
+from sizewell.sizing.catalog.images import DRIVERS, foreign, image_kind
 from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.catalog.systems import system_of, title
@@ -59,6 +59,7 @@ REFERENCES = {
         allowed="the ARN of a training plan",
     ),
 }
+SUCH_A_DRIVER = "take an image with such a driver, or another instance type"
 OWN_IMAGE = "set image to one with that driver (sizewell:images in a sized stack), or choose another type"
 SECRET = re.compile(  # a value that is read from a variable is none
     r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*[\"']?[^\s\"'$-]"
@@ -433,6 +434,9 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
         message = f"has no driver for the {shape.accelerator} of {shape.instance_type}: {image}"
         own = instances.image_for(shape)
         faults.add("image", message, fix=f"take {own}, or install the driver by start_script")
+    if kind is not None and shape.runtime == "cuda" and not args.get("start_script"):
+        why = foreign(kind, shape.accelerator, find_family(shape), load())
+        faults.must(not why, "image", f"does not drive {shape.instance_type}: {why}: {image}", fix=SUCH_A_DRIVER)
     processors = {"arm64": "arm64|aarch64", "x86_64": "x86_64|amd64"}
     other = next(words for kind, words in processors.items() if kind != shape.architecture)
     found = re.search(other, str(image))

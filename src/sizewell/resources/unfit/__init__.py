@@ -21,9 +21,9 @@ def unfit(
     """What does not go together, resource by resource; `cuda_of` says which CUDA an image has."""
     for resource in (*graph.plan.resources, *graph.plan.lookups):
         said = (
-            *machines.of_image(graph, resource, catalog),
+            *machines.of_image(graph, resource, catalog, known),
             *machines.of_google(resource, catalog),
-            *machines.of_azure(resource, catalog),
+            *machines.of_azure(resource, catalog, known),
             *machines.of_plain(graph, resource, catalog),
             *machines.of_generation(resource, catalog),
             *services.of_images(resource),

@@ -19,7 +19,7 @@ from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, flag, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.compatibility import cuda_for
-from sizewell.sizing.catalog.images import DRIVERS, ImageKind, image_kind
+from sizewell.sizing.catalog.images import DRIVERS, ImageKind, foreign, image_kind
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.records import Accelerator, Shape
@@ -55,7 +55,7 @@ MAKERS: Final = {"cuda": "NVIDIA", "rocm": "AMD"}  # by runtime: whose GPUs an i
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
-def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
     """The image of a machine or a node group beside its machine types, and the spelling of EKS's markets."""
     if (type_ := canonical(resource.type)) not in IMAGES:
         return
@@ -63,32 +63,42 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     if type_ == GROUP and isinstance(market, str) and market not in MARKETS:
         yield f"capacity_type {market!r} is refused by EKS", f"name one of {', '.join(MARKETS)}"
     named = resource.inputs.get(IMAGES[type_])
+    found: tuple[str, ...] = (named,) if isinstance(named, str) else ()
     if isinstance(named, Unknown):
-        named = _looked_up(graph, resource, IMAGES[type_])
-    kind = image_kind(cloud_of(type_), named) if isinstance(named, str) else None
-    if kind is None:
-        return
+        found = _looked_up(graph, resource, IMAGES[type_])
+    kinds = [(each, image_kind(cloud_of(type_), each)) for each in found]
     if type_ != GROUP:
         alone = type_ in (INSTANCE, SPOT_REQUEST)  # of a template the group may bring it
         installed = not alone or any(resource.inputs.get(key) is not None for key in INSTALLING)
-        yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=installed)
+        machine = resource.inputs.get("instanceType")
+        faults = [
+            next(_driven(f"image {each}", kind, machine, catalog, known, installed=installed), None) if kind else None
+            for each, kind in kinds
+        ]
+        if faults and faults[0] is not None and all(faults):  # of several that are looked up, none would do
+            yield faults[0]
+        return
+    (named, kind) = kinds[0] if kinds else (None, None)
+    if kind is None:
         return
     types = items(resource.inputs.get("instanceTypes"))
     if types == () and resource.inputs.get("launchTemplate") is not None:
         template = template_of(graph, resource, "launchTemplate")
         types = items(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else ()
     for machine in () if isinstance(types, Unknown) else types:
-        yield from _driven(f"ami_type {named}", kind, machine, catalog, installed=_installs(graph))
+        yield from _driven(f"ami_type {named}", kind, machine, catalog, known, installed=_installs(graph))
 
 
-def _looked_up(graph: Graph, resource: RecordedResource, key: str) -> str | None:
-    """The image of a machine that the program looks up, where it looks up one and no resource makes another."""
+def _looked_up(graph: Graph, resource: RecordedResource, key: str) -> tuple[str, ...]:
+    """The images that a program looks up, of which a machine has one where no resource makes another; () where a call
+    does not say which.
+    """
     if resource.property_dependencies.get(key):
-        return None
+        return ()
     cloud = cloud_of(resource.type)
     calls = [call for call in graph.plan.lookups if call.type in LOOKUPS and cloud_of(call.type) == cloud]
-    named = {name for call in calls for name in looked_up(call)}
-    return next(iter(named)) if len(named) == 1 == len(calls) else None
+    named = [tuple(looked_up(call)) for call in calls]
+    return tuple(name for (name,) in named) if all(len(each) == 1 for each in named) else ()
 
 
 def _installs(graph: Graph) -> bool:
@@ -103,7 +113,7 @@ def _installs(graph: Graph) -> bool:
 
 
 def _driven(
-    named: str, image: ImageKind, machine: object, catalog: Catalog, *, installed: bool
+    named: str, image: ImageKind, machine: object, catalog: Catalog, known: Lifetimes, *, installed: bool
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an image on a machine; `installed`: whether something may bring a driver that it lacks."""
     shape = catalog.shapes_by_type.get((image.cloud, str(machine)))
@@ -116,7 +126,12 @@ def _driven(
         )
         return
     device = catalog.accelerators.get(shape.accelerator or "")
-    if device is None or device.runtime in (*image.drives, *image.may_drive):
+    if device is None:
+        return
+    if device.runtime in (*image.drives, *image.may_drive):
+        if device.runtime in image.drives and (why := foreign(image, device.key, device.family, known)):
+            said = f"{named} does not drive the {device.name} of {machine}: {why}; it is billed in vain"
+            yield said, "take an image with such a driver, or another machine type"
         return
     needed = DRIVERS.get(device.runtime)
     if has := " and ".join(DRIVERS[runtime] for runtime in image.drives):
@@ -142,7 +157,7 @@ AKS_POOLS: Final = {
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 
 
-def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def of_azure(resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
     """Systems of AKS on which it supports no accelerators, and a kind of driver that Linux chooses by itself."""
     type_ = canonical(resource.type)
     pools: tuple[Any, ...] = (resource.inputs,) if type_ in AKS_POOLS else ()
@@ -154,7 +169,7 @@ def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str
         image = get(pool, image_key)
         kind = image_kind(cloud_of(type_), image) if isinstance(image, str) else None
         if kind is not None:
-            yield from _driven(f"{image_key} {image}", kind, get(pool, machine_key), catalog, installed=True)
+            yield from _driven(f"{image_key} {image}", kind, get(pool, machine_key), catalog, known, installed=True)
         driver = get(pool, "gpuProfile", "driverType")
         if isinstance(driver, str) and get(pool, "osType", default="Linux") == "Linux":
             said = f"driverType {driver} is refused on Linux, where AKS chooses the driver"

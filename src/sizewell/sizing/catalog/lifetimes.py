@@ -103,6 +103,8 @@ class DriverRange:
     driver_max: int | None
     cuda_min: Text
     cuda_max: Text
+    modules: Literal["", "open", "proprietary"] = ""
+    """Which of NVIDIA's kernel modules alone drive it; "" where both do."""
     note: Text
     grade: Literal["documented", "estimate", "unverified"]
     source: table.Source
