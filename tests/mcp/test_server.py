@@ -282,6 +282,15 @@ def test_a_change_that_cannot_be_decided_says_why_to_each_tool(client: Client, s
             assert not any("commit" in step for step in reply.data["next"])
 
 
+def test_a_change_over_its_budget_is_told_by_what_is_asked_of_it(client: Client) -> None:
+    spec = f"{CHAT}{OWNED}budget: {{monthly: 100 USD}}\n"
+    for tool in ("preview", "policy"):
+        reply = client.ask(tool, stack="dev", changes={SPEC: spec})
+        assert reply.data["exit_code"] == 2, reply.text
+        assert "chat: budget monthly 100.00 USD: over by" in reply.data["remarks"]
+        assert "budget" in reply.data["next"][0]
+
+
 def test_files_of_the_copy_are_named_as_those_of_the_project(client: Client) -> None:
     broken = {"stacks/config/Pulumi.dev.yaml": "config: ["}
     for tool in ("preview", "policy"):

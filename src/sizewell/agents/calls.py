@@ -28,7 +28,8 @@ Run = Callable[[Sequence[str]], int]  # the entry of the command: a line in, its
 SECONDS_MAX: Final = 180.0
 LOOKED: Final = 0.1  # seconds between two looks whether a call was ended
 LEAVING: Final = 3.0  # seconds that calls have to end when the server does
-DECIDED: Final = (0, 2, 3)  # exit codes of `size --stack` that have written a decision
+OVER_BUDGET: Final = 2
+DECIDED: Final = (0, OVER_BUDGET, 3)  # exit codes of `size --stack` that have written a decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +164,7 @@ def _child(answer: Connection, run: Run, lines: list[list[str]], stdin: str, pla
     if hasattr(signal, "alarm"):
         signal.alarm(round(SECONDS_MAX) + 5)  # a program that holds the interpreter's lock keeps `_watch` from it
     sys.dont_write_bytecode = True  # of the project's own modules, into its folders
-    done = Done(code=70, out="", err="")
+    done, over = Done(code=70, out="", err=""), ""
     for number, words in enumerate(lines):
         out, err = io.StringIO(), io.StringIO()
         sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
@@ -171,8 +172,11 @@ def _child(answer: Connection, run: Run, lines: list[list[str]], stdin: str, pla
             code = run(words)
         last = number + 1 == len(lines)
         done = Done(code=code, out=out.getvalue(), err=err.getvalue(), last=last)
+        if last and over:
+            done = replace(done, code=code or OVER_BUDGET, err=over + done.err)
         if code not in DECIDED:
             break
+        over += err.getvalue() if code == OVER_BUDGET else ""
     with contextlib.suppress(OSError):  # of a client that has left
         answer.send(done)
     os._exit(0)  # what a program of the project left running ends with its process

@@ -342,6 +342,7 @@ TOOLS: Final = (
         after={
             0: ("preview: what it costs",),
             1: ("do what `fix` says of each mandatory result: in a spec or the configuration, tried with `changes`",),
+            2: ("the budget of a spec in `changes` is exceeded: raise `budget`, or lower the load",),
             4: ("check_decisions: what would change",),
         },
     ),

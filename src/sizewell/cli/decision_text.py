@@ -49,7 +49,7 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
             month + (apart if run is None else f"\n{open_ended(_short(run.usd.expected), run.unpriced)} a run"),
             style="red" if over else "",
         )
-        remarks |= {f"{workload.spec.name}: {text}": "bold red" for text, over in _budgets(workload) if over}
+        remarks |= {f"{workload.spec.name}: {text}": "bold red" for text, over in budgets(workload) if over}
         remarks |= {f"? {line}": "yellow" for line in workload.cost.unpriced}
     console.print(made)
     for remark, style in remarks.items():
@@ -318,13 +318,13 @@ def _cost(console: Console, workload: Workload) -> None:
             console.print(f"  {_small(amount)} USD {text}")
     if cost.assumed_level:
         item(console, cost.assumed_level)
-    for text, over in _budgets(workload):
+    for text, over in budgets(workload):
         console.print(f"  {text}", style="bold red" if over else "")
     for unpriced in cost.unpriced:
         console.print(f"  ? {unpriced}", style="yellow")
 
 
-def _budgets(workload: Workload) -> Iterator[tuple[str, bool]]:
+def budgets(workload: Workload) -> Iterator[tuple[str, bool]]:
     """A line for each limit, and whether the workload is above it."""
     spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, run=workload.run())
     for key, usd in spare.items():

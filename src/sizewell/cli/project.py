@@ -55,6 +55,13 @@ def decisions(project: Path) -> list[Path]:
     return sorted((project / "stacks/decisions").glob("*.json"))
 
 
+def decided_or_not(project: Path) -> list[Path]:
+    """Where the decision of every stack with a decision or with specs lies, whether it exists or not."""
+    with_specs = {path.parent.name for path in (project / "stacks/specs").glob("*/*.yaml")}
+    named = {path.stem for path in decisions(project)} | {name for name in with_specs if STACK.fullmatch(name)}
+    return [project / "stacks/decisions" / f"{name}.json" for name in sorted(named)]
+
+
 def decision_path(project: Path, stack: str) -> Path:
     """Where a stack's decision lies, whether it exists or not. Raises UsageError for a name that is no stack's."""
     if not STACK.fullmatch(stack):

@@ -219,6 +219,11 @@ def _print(
     if args.json:
         documents = [document(answer) for answer in answers]
         output.print_json(documents[0] if len(documents) == 1 else documents)
+        from sizewell.cli.decision_text import budgets
+
+        for workload in (each for answer in answers if is_decision(answer) for each in answer.workloads):
+            for text in (text for text, over in budgets(workload) if over):
+                output.note(f"{workload.spec.name}: {text}")
         return
     from sizewell.cli import decision_text
     from sizewell.economics.worth import worth
@@ -340,13 +345,13 @@ class Verdict:
     """What a decision would be today: `changes` says how it differs, one line each."""
 
     stack: str
-    state: str  # "in order", "would change", "nothing fits any more"
+    state: str  # "in order", "would change", "nothing fits any more", "not decided yet"
     changes: tuple[str, ...] = ()
 
 
 def _check(args: Arguments) -> int:
     root = project.root()
-    stacks = [project.decision_path(root, args.stack)] if args.stack else project.decisions(root)
+    stacks = [project.decision_path(root, args.stack)] if args.stack else project.decided_or_not(root)
     if args.spec and not args.stack:
         raise UsageError("--check reads stacks/specs/STACK\n  fix: name a stack: --stack dev-aws")
     if args.stack and not args.spec and not stacks[0].is_file():
@@ -400,6 +405,10 @@ def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
 def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:
     from sizewell.sizing.records.decision import Decision
 
+    if not specs and not path.is_file():
+        return Verdict(
+            path.stem, "not decided yet", (f"its specs have no decision: sizewell size --stack {path.stem}",)
+        )
     try:
         before = Decision.from_json(path)
     except DecisionError as error:

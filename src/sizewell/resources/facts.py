@@ -155,9 +155,11 @@ def _any(flags: Any) -> Flag:
 def _things(graph: Graph) -> tuple[Thing, ...]:
     from sizewell.resources.tables import PRICERS
 
+    decided = any(get(each.inputs, "sizewell", "decisionDigest") is not None for each in graph.plan.resources)
     return tuple(
         Thing(
             **base(graph, resource),
+            decided=decided,
             bills=_bills(canonical(resource.type), resource.inputs, PRICERS),
             runs=(runs := _runs(graph, resource)),
             stated=(machines := operators.stated(resource, graph.plan.resources)),

@@ -86,6 +86,7 @@ class Thing(Fact):
     unread: bool = False  # the same, and nothing of its type says that it ends
     whole: Mapping[str, Any] | Unknown | None = None  # inputs of what it is a part of and ends with
     stated: Stated | None = None  # machines that a custom resource of an operator names
+    decided: bool = False  # something of its stack is built from a decision, and so is what Sizewell makes beside it
     expiries: Expiries = field(default_factory=Expiries)
 
 

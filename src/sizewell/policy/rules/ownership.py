@@ -99,6 +99,8 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     >>> alone = {"owner": "ml", "managed-by": "sizewell"}
     >>> owner_and_expiry_tags(thing(bills=True, environment="dev", tags=alone, registration={}), rule).fix
     'set expires among the arguments of its component'
+    >>> owner_and_expiry_tags(thing(bills=True, environment="dev", tags=alone, decided=True), rule).fix
+    'set ttl in every spec of the stack, then run `sizewell size --stack STACK`'
     >>> tagged = {"owner": "ml", "sizewell-expires": "2026-12-31"}
     >>> owner_and_expiry_tags(thing(bills=True, environment="dev", tags=tagged), rule) is None
     True
@@ -122,7 +124,7 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     fix = f"tag it {tags}"
     if thing.tags.get("managed-by") == "sizewell":  # its tags are made of the specs of its stack
         fix = f"set {' and '.join(lacks)} among the arguments of its component"
-        if get(thing.registration, "decisionDigest") is not None:
+        if thing.decided:
             keys_of_specs = " and ".join({"owner": "owner", "expires": "ttl"}[key] for key in lacks)
             fix = f"set {keys_of_specs} in every spec of the stack, then run `sizewell size --stack STACK`"
     shown = f"the tags for {words} are" if len(lacks) > 1 else f"the tag for {words} is"

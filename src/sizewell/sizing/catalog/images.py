@@ -25,7 +25,9 @@ class ImageKind:
     drives: tuple[str, ...] = ()  # runtimes of accelerators
     may_drive: tuple[str, ...] = ()  # those of which nobody wrote down whether it does
     takes_drivers: bool = True  # whether somebody can install what it lacks
-    modules: Literal["", "open", "proprietary"] = ""  # which of NVIDIA's kernel modules it has; "" where it is not stated
+    modules: Literal["", "open", "proprietary"] = (
+        ""  # which of NVIDIA's kernel modules it has; "" where it is not stated
+    )
     system: str = ""  # name of the row of releases.csv that states its branch of NVIDIA's driver
     source: str
 
