@@ -200,6 +200,43 @@ def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
     assert "dev-aws/chat ends 30 days after it is built: nothing is committed for it" in said["notes"]
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace("rps: 12", "rps: 60"), r"is decided with \d+ machines?, and by its spec today it "),
+        (lambda text: text.replace("daily: 3", "daily: 1.5"), r"is decided (with|for) [\d,]+ machine"),
+        (lambda text: text + "\n", None),
+    ],
+)
+def test_a_decision_that_is_out_of_date_is_said(
+    economics: Callable, sizewell: Sizewell, change: Callable[[str], str], says: str | None
+) -> None:
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(DAY.replace("name: day", "name: chat"))
+    sizewell("size", "--stack", "dev-aws", *ON)
+    spec.write_text(change(spec.read_text()))
+    notes = json.loads(economics("dev-aws", "--json").out)["notes"]
+    assert [bool(re.match(f"dev-aws/chat {says}", note)) for note in notes] == ([True] if says else [])
+    assert all(note.endswith("; `sizewell size --stack dev-aws` decides anew") for note in notes)
+
+
+def test_a_stack_with_specs_and_no_decision_is_told_how_to_get_one(
+    economics: Callable, decide: Callable[[], Path], sizewell: Sizewell
+) -> None:
+    other = Path("stacks/specs/later/day.yaml")
+    other.parent.mkdir(parents=True)
+    other.write_text(DAY)
+    fix = "stack 'later' has specs and no decision yet\n  fix: decide it: sizewell size --stack later"
+    for command in ("economics", "forecast", "preview"):
+        done = sizewell(command, "later")
+        assert (done.code, fix in done.err) == (64, True), command
+    decide()
+    assert fix in economics("later").err
+    notes = json.loads(economics("--all", "--json").out)["notes"]
+    assert "later is in no figure: it has specs and no decision; `sizewell size --stack later` decides" in notes
+    assert not any("later" in note for note in json.loads(economics("dev-aws", "--json").out)["notes"])
+
+
 def test_what_would_be_decided_otherwise_or_is_gone_is_said(economics: Callable, decide: Callable[[], Path]) -> None:
     decide()
     spec = Path("stacks/specs/dev-aws/chat.yaml")
@@ -218,7 +255,7 @@ def test_what_would_be_decided_otherwise_or_is_gone_is_said(economics: Callable,
     ("arguments", "says"),
     [
         ((), "names nothing to pay for\n  fix: name a spec file or stacks, or add --all"),
-        (("--all",), "--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack STACK"),
+        (("--all",), "--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack dev-aws"),
         (("--all", "dev-aws"), "--all: dev-aws is named too"),
         (("day.yaml", "dev-aws"), "day.yaml: one spec is compared at a time"),
         (("dev-aws", "--html", "page.html"), "--html: is of one spec"),

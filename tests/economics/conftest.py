@@ -48,6 +48,17 @@ OTHERS = {"own": SPECS["train"].replace("aws/us-east-1", "on-prem")}  # without 
 OTHERS["late"] = SPECS["train"] + "deadline: 4h\n"
 OTHERS["away"] = SPECS["train"] + "data: {location: s3://corpus/text, region: eu-west-1, size: 2TB}\n"
 OTHERS["here"] = OTHERS["away"].replace("eu-west-1", "us-east-1")
+OTHERS["nightly"] = """name: nightly
+kind: batch-inference
+model: meta-llama/Llama-3.1-8B
+resources: {instance_type: g6.xlarge}
+infra: [aws/us-east-1]
+batch: {records: 200k, tokens_per_record: 500, output_tokens_per_record: 50, window: 8h, every: 1d}
+data: {location: "s3://bucket-west", region: us-west-2, size: 500GB}
+"""
+OTHERS["abroad"] = OTHERS["nightly"].replace("s3://bucket-west", "gs://bucket").replace("us-west-2", "us-central1")
+OTHERS["weekly"] = OTHERS["abroad"].replace("every: 1d", "every: 7d")
+OTHERS["far"] = OTHERS["away"].replace("s3://corpus/text, region: eu-west-1", "gs://corpus/text, region: us-central1")
 HOURS = {
     "by-day": "06:00-18:00 UTC", "by-night": "18:00-06:00 UTC", "tokyo": "06:00-18:00 Asia/Tokyo",
     "around-the-clock": "00:00-24:00 UTC",
@@ -66,13 +77,14 @@ def option_of(name: str, rates: tuple[Rate, ...] = ()):
     catalog: Catalog = load()
     if rates:
         catalog = replace(catalog, rates=Discounts(rates=rates))
-    spec = parse_spec({**SPECS, **OTHERS}[name], f"{name}.yaml", catalog=catalog, folder=Path())
+    text = {**SPECS, **OTHERS}.get(name, name)
+    spec = parse_spec(text, "spec.yaml", catalog=catalog, folder=Path())
     _, option = sized(spec, catalog, stack="", on=ON)
     assert option is not None
     return spec, option
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def work() -> Callable[..., Work]:
     def made(name: str, *rates: Rate, months: int = 36, stated=None, utilization=None) -> Work:
         spec, option = option_of(name, rates)

@@ -78,21 +78,51 @@ def test_figures_are_those_of_the_purchases(work):
     assert {each.term.market for each in row.plan} <= {term.market for term in terms_of(made)}
 
 
-def test_what_is_committed_already_is_bought_no_second_time(work):
-    made = work("around-the-clock")
+def owning(work, *bought, name="around-the-clock", months=36):
+    made = work(name, months=months)
     setting = made.option.setting
-    bought = Commitment(
-        cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal("0.5"),
-        until=date(2027, 5, 31),
-    )  # fmt: skip
-    catalog = replace(setting.catalog, rates=Discounts(commitments=(bought,)))
+    catalog = replace(setting.catalog, rates=Discounts(commitments=bought))
     option = replace(made.option, setting=replace(setting, catalog=catalog))
-    owning = replace(made, option=option, chosen=option)
-    (row,) = shared([Used("dev", owning)], 36)
+    return replace(made, option=option, chosen=option)
+
+
+def committed(count=1, **dates):
+    return Commitment(
+        cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=count, usd_per_hour=Decimal("0.5"), **dates
+    )
+
+
+def test_what_is_committed_already_is_bought_no_second_time(work):
+    (row,) = shared([Used("dev", owning(work, committed(until=date(2027, 5, 31))))], 36)
     assert row.owned == 1
     assert {each.month for each in row.plan} == {6}, "from the month in which the old one is over"
-    (before,) = shared([Used("dev", made)], 36)
+    (before,) = shared([Used("dev", work("around-the-clock"))], 36)
     assert abs(row.on_demand_usd - before.on_demand_usd * 30 / 36) < 1
+
+
+def test_what_is_committed_from_a_later_day_on_is_bought_no_second_time(work):
+    made = owning(work, committed(since=date(2027, 3, 1), until=date(2030, 1, 1)))
+    (row,) = shared([Used("dev", made)], 36)
+    assert (row.owned, row.plan) == (1, ()), "three months by the hour, then it is there"
+    (before,) = shared([Used("dev", work("around-the-clock"))], 36)
+    assert abs(row.on_demand_usd - before.on_demand_usd * 3 / 36) < 1
+    assert made.own_commitments == ("1 x g6.xlarge in us-east-1 at 0.5 USD an hour from 2027-03-01 until 2030-01-01",)
+    late = owning(work, committed(since=date(2027, 3, 1), until=date(2030, 1, 1)), months=3)
+    assert late.own_commitments == (), "it begins after the months that are counted"
+
+
+def test_each_of_two_commitments_ends_on_its_own_day(work):
+    made = owning(work, committed(until=date(2027, 5, 31)), committed(until=date(2030, 1, 1)))
+    (row,) = shared([Used("dev", made)], 36)
+    assert (row.owned, row.plan, row.on_demand_usd) == (2, (), 0)
+
+
+def test_what_is_over_is_named_and_counted_no_more(work):
+    made = owning(work, committed(since=date(2025, 1, 1), until=date(2026, 10, 31)))
+    (row,) = shared([Used("dev", made)], 36)
+    assert row.owned == 0
+    assert row.plan
+    assert made.ended == ("the commitment to 1 x g6.xlarge in us-east-1 until 2026-10-31",)
 
 
 def test_spot_and_machines_that_a_service_or_nobody_rents_out_are_in_no_profile(work):

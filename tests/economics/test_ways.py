@@ -8,14 +8,17 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from sizewell.cli.economics_text import facts
 from sizewell.economics.compare import compare, curve_of
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN
-from sizewell.economics.payments import last_month, paid_by
-from sizewell.economics.ways import ways_of
+from sizewell.economics.payments import last_month, paid_by, total_usd
+from sizewell.economics.ways import own_with, ways_of
 from sizewell.preview.ownership import BUY, ownership_of
+from sizewell.sizing.billing.owning import OF_A_SERVER
 from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.elsewhere import by_the_token
@@ -24,6 +27,10 @@ from sizewell.sizing.choose.pricing import leaving_usd
 from .conftest import ON, SPECS, option_of
 
 CENT = Decimal("0.01")
+OWN_SERVER = {
+    key: OF_A_SERVER[key]._replace(value=Decimal(value))
+    for key, value in {"machine_usd": 30_000, "accelerators": 4, "power_w": 2000}.items()
+}
 
 
 def rows_of(made):
@@ -111,7 +118,7 @@ def test_between_bends_each_way_is_a_straight_line_and_ends_are_exact(name, work
     for way in ways_of(made):
         if way.pay is None:
             continue
-        curve = curve_of(way, made.demand)
+        curve = curve_of(way, made.demand, made.bends)
         for share in (Decimal("0.1"), Decimal("0.37"), Decimal("0.9"), made.demand.utilization):
             payments = way.pay(made.demand.at(share))
             assert abs(curve(share) - paid_by(payments, last_month(payments))) < Decimal("0.5")
@@ -133,13 +140,60 @@ def test_the_cheapest_at_a_utilization_is_the_least_of_all(name, work):
 
 def test_two_ways_cost_the_same_at_their_break_even(work):
     made = work("day")
-    curves = {way.key: curve_of(way, made.demand) for way in ways_of(made) if way.pay}
+    curves = {way.key: curve_of(way, made.demand, made.bends) for way in ways_of(made) if way.pay}
     changes = [each for each in compare(made).break_evens if each.utilization is not None]
     assert changes
     for each in changes:
         below, above = curves[each.below], curves[each.above]
         assert abs(below(each.utilization) - above(each.utilization)) < CENT
         assert each.hours_per_day == 24 * each.utilization
+
+
+WITH_DATA = ("away", "far", "nightly", "abroad", "weekly")
+SHARES = st.decimals(Decimal("0.01"), Decimal(1), places=3)
+
+
+@settings(max_examples=4, phases=[Phase.generate])
+@given(share=SHARES)
+@pytest.mark.parametrize("name", [*SPECS, *WITH_DATA])
+def test_at_a_break_even_both_cost_the_same_and_beside_it_the_one_that_is_said_less(name, share, work):
+    """Whatever is used today: by what is paid at those hours, which no line between two points has drawn."""
+    made = work(name, utilization=share, months=13, stated=OWN_SERVER)
+    pays = {way.key: way.pay for way in ways_of(made) if way.pay}
+
+    def usd(key, at):
+        return total_usd(pays[key](made.demand.at(at)))
+
+    for each in compare(made).break_evens:
+        below, above, at = each.below, each.above, each.utilization
+        if at is None:
+            assert usd(below, share) <= usd(above, share) + CENT
+            continue
+        assert abs(usd(below, at) - usd(above, at)) < Decimal("0.5")
+        for beside, less, more in ((at * Decimal("0.999"), below, above), (at + (1 - at) / 1000, above, below)):
+            assert usd(less, beside) <= usd(more, beside) + CENT
+
+
+@settings(max_examples=4, phases=[Phase.generate])
+@given(share=SHARES)
+@pytest.mark.parametrize("name", [*SPECS, *WITH_DATA])
+def test_a_utilization_that_is_stated_costs_what_the_table_of_today_has_there(name, share, work):
+    """All that a run reads comes as often as it runs. A mix alone is another: it is bought for the use of today."""
+    today, stated = (work(name, stated=OWN_SERVER, utilization=at) for at in (None, share))
+    totals = {row.way.key: row.usd for row in compare(stated).priced}
+    for way in ways_of(today):
+        if way.pay and not way.plan:
+            there = total_usd(way.pay(today.demand.at(share)))
+            assert abs(there - totals[way.key]) < 1, way.key
+
+
+def test_half_as_many_runs_of_a_batch_read_half_as_much_by_the_tiers_of_its_place(work):
+    whole, half = work("abroad"), work("abroad", utilization=work("abroad").demand.utilization / 2)
+    (all_usd,), (half_usd,) = ([each.item.cost().expected for each in made.data(made.demand)] for made in (whole, half))
+    assert float(all_usd) == pytest.approx(leaving_usd(whole.option), abs=0.01)
+    assert all_usd / 2 < half_usd < all_usd * Decimal("0.6"), "the first 10 TB of a month cost more"
+    assert abs(rows_of(whole)["on-demand"].halved_usd - rows_of(half)["on-demand"].usd) < 1
+    assert len(whole.bends) > len(whole.demand.bends), "where a tier begins"
 
 
 def test_a_commitment_pays_from_its_share_of_the_price_on(work):
@@ -263,6 +317,38 @@ def test_data_that_lie_elsewhere_cost_each_run_that_reads_them_and_one_copy_to_m
     (copied,) = here.data(here.demand, owned=True)
     assert (copied.first, copied.last, copied.item.cadence) == (0, 0, "once"), "from a cloud to one's own, once"
     assert float(copied.item.cost().expected) == pytest.approx(leaving_usd(here.option, owned=True), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("data", "rented", "own"),
+    [
+        ("location: s3://b, region: us-west-2", "data.size is not stated: what data leaving aws us-west-2 cost is in no figure",
+         "data.size is not stated: what data leaving aws us-west-2 cost is in no figure"),
+        ("location: gs://b", "data.size is not stated: what data leaving gcp cost is in no figure",
+         "data.size is not stated: what data leaving gcp cost is in no figure"),
+        ("location: s3://b, size: 2TB", "data.region is not stated: data are counted as if they were in us-east-1", ""),
+        ("region: us-west-2, size: 2TB", "data.location is not stated: what data cost on their way from us-west-2 is in", ""),
+        ("location: s3://b, region: us-west-2, size: 2TB", "", ""),
+        ("location: s3://b, region: us-east-1, size: 2TB", "", ""),
+        ("location: s3://b, region: us-east-1", "", "data.size is not stated: what data leaving aws us-east-1 cost is in no figure"),
+        ("location: hf://b, size: 2TB", "", ""),
+    ],
+)  # fmt: skip
+def test_data_of_which_something_is_not_known_are_said_to_be_in_no_figure(data, rented, own, work):
+    made = work(f"{SPECS['train']}data: {{{data}}}\n", stated=OWN_SERVER)
+    said = made.unknown[0] if made.unknown else ""
+    assert (said.startswith(rented), bool(said)) == (True, bool(rented))
+    assert bool(said) == any(line in made.unknown for line in facts(compare(made)))
+    notes = [note for note in own_with(made, made.figures).notes if note.endswith("in no figure")]
+    assert notes == ([own] if own else [])
+
+
+def test_how_often_a_notebook_reads_its_data_is_said_to_be_unknown(work):
+    made = work(SPECS["notebook"] + "data: {location: s3://b, region: us-west-2, size: 2TB}\n")
+    (said,) = made.unknown
+    assert (
+        said == "how often a notebook reads its data is not known: what data leaving aws us-west-2 cost is in no figure"
+    )
 
 
 def test_own_commitments_in_force_for_the_machines_are_named(work):

@@ -49,14 +49,14 @@ def rented(usd_per_hour: str):
         item = LineItem(component="a100", what="A100", unit="machine-hour", quantity=quantity, price=price)
         return monthly([item], MONTHS)
 
-    return curve_of(Way(key="on-demand", name="on demand", pay=pay), FULL)
+    return curve_of(Way(key="on-demand", name="on demand", pay=pay), FULL, FULL.bends)
 
 
 def server(demand: Demand):
     return owned("a100", SERVER, 1, MONTHS, demand)
 
 
-OWNING = curve_of(Way(key="own hardware", name="own", pay=server), FULL)
+OWNING = curve_of(Way(key="own hardware", name="own", pay=server), FULL, FULL.bends)
 EIGHTEEN_HOURS = Decimal(18) / 24
 
 

@@ -12,7 +12,7 @@ import pytest
 from sizewell.economics.compare import compare
 from sizewell.economics.worth import worth
 from sizewell.sizing.catalog import load
-from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate
+from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
 
 from .conftest import ON, option_of
@@ -57,7 +57,12 @@ def test_what_is_committed_already_or_has_no_price_of_one_is_told_nothing():
         cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal("0.5"),
         until=date(2027, 5, 31),
     )  # fmt: skip
-    assert said("around-the-clock", replace(catalog, rates=Discounts(commitments=(held,)))) == ""
+    plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), percents=(("g6.*", Decimal(20)),), until=date(2027, 5, 31))
+    later = replace(held, since=date(2027, 1, 1))
+    for bought in (Discounts(commitments=(held,)), Discounts(commitments=(later,)), Discounts(savings_plans=(plan,))):
+        assert said("around-the-clock", replace(catalog, rates=bought)) == ""
+    over = Discounts(commitments=(replace(held, until=date(2026, 5, 31)),))
+    assert said("around-the-clock", replace(catalog, rates=over)), "it has ended"
     same = Discounts(rates=(Rate(cloud="aws", usd=Decimal("0.8")),))
     assert said("around-the-clock", replace(catalog, rates=same)) == "", "one price for all markets saves nothing"
     for change in ({"market": "spot"}, {"managed": "sagemaker"}, {"cloud": "on-premises"}, {"nodes_initial": 0}):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sizewell.cli import project
 from sizewell.cli.answers import as_decided, read_all
@@ -18,10 +18,13 @@ from sizewell.economics.compare import Comparison, compare, rounded
 from sizewell.economics.ways import NAMES, terms_of, work_of
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.choose.explain import sized
+from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.errors import UsageError
-from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.decision import Decision, Pool
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
+
+ALIKE: Final = Decimal("0.01")  # by which hours of two sizings may differ, as their prices do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +50,15 @@ class Read(NamedTuple):
 def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     """Reads decisions and specs of some stacks; UsageError where one has no decision."""
     known = [path.stem for path in project.decisions(read.root)]
+    open_yet = project.undecided(read.root)
     if not stacks and not known:
-        raise UsageError("--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack STACK")
-    project.must_be_stacks(stacks, known)
-    notes: list[str] = []
+        one = open_yet[0] if open_yet else "STACK"
+        raise UsageError(f"--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack {one}")
+    project.must_be_stacks(stacks, known, read.root)
+    notes = [] if stacks else [
+        f"{stack} is in no figure: it has specs and no decision; `sizewell size --stack {stack}` decides"
+        for stack in open_yet
+    ]  # fmt: skip
     uses = tuple(use for stack in dict.fromkeys(stacks or known) for use in _uses(read, stack, notes))
     last = [use for use in uses if not _ends(use, read.months)]
     rows = shared(last, read.months)
@@ -64,6 +72,7 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
             where = "spot" if market == "spot" else use.work.chosen.managed
             where = use.work.option.cloud if where == "raw" else where
             notes.append(f"{name} runs on {where}: no commitment covers it")
+        notes += [f"{name}: {each}" for each in use.work.unknown]
     for row in rows:
         if not terms_of(row.users[0].work):
             sold = "has a price that is known here; catalog/rates.yaml may state one"
@@ -71,9 +80,10 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
         loose = [f"{use.stack}/{use.work.name}" for use in row.users if clock_of(use.work) is None]
         if len(row.users) > 1 and loose:
             notes.append(f"nobody states when {', '.join(loose)} runs: counted as if at the same time as the others")
-        if row.owned:
-            machine = f"{row.instance_type} in {row.region}"
-            notes.append(f"{plural(row.owned, 'machine')} of {machine} committed already, and in no figure here")
+        others, work = set(row.not_counted), row.users[0].work
+        notes += [f"committed already, and in no figure here: {each}" for each in work.own_commitments
+                  if each not in others]  # fmt: skip
+        notes += [f"over, and counted no more: {each}" for each in work.ended]
         notes += [f"not counted, though it covers {row.instance_type} too: {each}" for each in row.not_counted]
     comparisons = tuple(compare(use.work) for use in uses)
     return OfStacks(
@@ -110,11 +120,27 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
             )
             continue
         work = work_of(specs[name], option, months, {})
-        if decided[:3] != (option.cloud, option.deal.region, option.instance_type):
+        same = (option.cloud, option.deal.region, option.instance_type) == decided[:3]
+        if same and (change := _changed(pool, option)):
+            notes.append(f"{stack}/{name} {change}; `sizewell size --stack {stack}` decides anew")
+        if not same:
             now = f"would not be today: counted is {work.machines}; `sizewell size --check --stack {stack}`"
             notes.append(f"{stack}/{name} is decided on {pool.instance_type} in {pool.region} and {now}")
         notes += [f"{stack}/{name}: its pool in {each.cloud} is in no figure" for each in workload.pools[1:]]
         yield Used(stack, work)
+
+
+def _changed(pool: Pool, option: Option) -> str:
+    """How its machines would be decided otherwise today, though they are of the same type; "" where they would not."""
+    counts = pool.nodes_initial, option.counts.initial
+    before, now = pool.node_hours_per_month.expected, option.hours.expected
+    if counts[0] != counts[1]:
+        return (f"is decided with {plural(counts[0], 'machine')}, and by its spec today it needs {counts[1]}: "
+                f"counted is {plural(counts[1], 'machine')}")  # fmt: skip
+    if abs(now - before) > ALIKE * max(now, before):
+        return (f"is decided for {before:,.0f} machine-hours a month, and by its spec today it runs {now:,.0f}: "
+                f"counted is {now:,.0f}")  # fmt: skip
+    return ""
 
 
 def parts(said: OfStacks) -> Iterator[Part]:

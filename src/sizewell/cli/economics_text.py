@@ -70,6 +70,7 @@ def facts(comparison: Comparison) -> list[str]:
     lines += [
         f"yours already, and in no figure, as it is paid whatever is chosen: {each}" for each in work.own_commitments
     ]
+    lines += [f"over, and counted no more: {each}" for each in work.ended]
     lines += [f"in no figure, as it has no price: {each}" for each in comparison.unpriced]
     setting, place = work.option.setting, (work.option.cloud, work.option.deal.region, work.instance_type)
     return [

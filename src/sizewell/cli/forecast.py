@@ -70,7 +70,7 @@ def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
 
     root = project.root()
-    project.must_be_stacks(args.stack, stacks_of(root))
+    project.must_be_stacks(args.stack, stacks_of(root), root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     catalog = load()
     with output.progress("reading the bill") as tell:

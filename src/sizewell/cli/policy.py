@@ -86,7 +86,7 @@ def command(args: Arguments) -> int:
 
     known = () if args.plan else stacks_of(root)
     if not args.plan:
-        project.must_be_stacks(args.stack, known)
+        project.must_be_stacks(args.stack, known, root)
     at_base, said_of_prices = judges.base_prices(root, args.base, usage=args.usage, discounts=args.discounts)
     prices = judging.at_prices(at_base) if at_base else judging.own_prices(args.usage, args.discounts)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar

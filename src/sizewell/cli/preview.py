@@ -74,7 +74,7 @@ def command(args: Arguments) -> int:
 
     root = Path.cwd() if args.plan else project.root()
     if not args.plan and args.base is None:
-        project.must_be_stacks(args.stack, stacks_of(root))
+        project.must_be_stacks(args.stack, stacks_of(root), root)
     for flag in ("base_state", "state", "usage", "discounts"):
         path = getattr(args, flag)
         if path is not None and not path.exists():

@@ -37,10 +37,14 @@ def nearest() -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / "Pulumi.yaml").is_file()), None)
 
 
-def must_be_stacks(names: Iterable[str], known: Sequence[str]) -> None:
-    """Raise UsageError for the first name that is no stack's."""
+def must_be_stacks(names: Iterable[str], known: Sequence[str], root: Path | None = None) -> None:
+    """Raise UsageError for the first name that is no stack's; `root`: of a project where a decision makes it one."""
     for name in names:
         if name not in known:
+            if root is not None and name in undecided(root):
+                raise UsageError(
+                    f"stack '{name}' has specs and no decision yet\n  fix: decide it: sizewell size --stack {name}"
+                )
             close = get_close_matches(name, known, n=1)
             fix = f"did you mean {close[0]}?" if close else f"name one of {', '.join(known)}"
             if not known:
@@ -60,6 +64,11 @@ def decided_or_not(project: Path) -> list[Path]:
     with_specs = {path.parent.name for path in (project / "stacks/specs").glob("*/*.yaml")}
     named = {path.stem for path in decisions(project)} | {name for name in with_specs if STACK.fullmatch(name)}
     return [project / "stacks/decisions" / f"{name}.json" for name in sorted(named)]
+
+
+def undecided(project: Path) -> list[str]:
+    """Every stack that has specs and no decision, by name."""
+    return [path.stem for path in decided_or_not(project) if not path.is_file()]
 
 
 def decision_path(project: Path, stack: str) -> Path:

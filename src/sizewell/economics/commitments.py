@@ -42,7 +42,7 @@ class Shared:
     instance_type: str
     users: tuple[Used, ...]
     demand: Demand  # of a month, of all of them
-    owned: int  # machines that are committed already, which are left out of all figures
+    owned: int  # the most machines that are committed already in a month, which are left out of all figures
     not_counted: tuple[str, ...]  # own commitments of other kinds, in words
     plan: tuple[Purchase, ...]
     on_demand_usd: Decimal | None  # over all months; None where it has no price
@@ -68,8 +68,8 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
 def _shared(users: tuple[Used, ...], months: int) -> Shared:
     work = users[0].work
     demand = joint([use.work for use in users])
-    owned = work.committed
-    each_month = [demand.beyond(sum(count for count, end in owned if end > month)) for month in range(months)]
+    owned = [sum(count for count, first, end in work.committed if first <= month < end) for month in range(months)]
+    each_month = [demand.beyond(machines) for machines in owned]
     price = work.line("on-demand", HOURS_PER_MONTH).price
     hour_usd = price.amount if isinstance(price, Priced) else None
     plan = baseline(each_month, terms_of(work), hour_usd) if hour_usd is not None else ()
@@ -87,7 +87,7 @@ def _shared(users: tuple[Used, ...], months: int) -> Shared:
         instance_type=work.instance_type,
         users=users,
         demand=demand,
-        owned=sum(count for count, _ in owned),
+        owned=max(owned),
         not_counted=work.shared_out,
         plan=plan,
         on_demand_usd=usd(each_month, ()),

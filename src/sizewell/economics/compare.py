@@ -96,8 +96,8 @@ class Comparison:
 def compare(work: Work) -> Comparison:
     """Every way to pay for some work."""
     ways = ways_of(work)
-    curves = {way.key: curve_of(way, work.demand) for way in ways if way.pay}
-    bends = work.demand.bends
+    bends = work.bends
+    curves = {way.key: curve_of(way, work.demand, bends) for way in ways if way.pay}
     ranges = _cheapest(curves, bends)
     shown = sorted({*bends, *(Decimal(i) / POINTS for i in range(POINTS + 1)), work.demand.utilization})
     between = [each for a, b in combinations(curves, 2) for each in _changes(curves[a], curves[b], a, b, bends)]
@@ -113,10 +113,10 @@ def compare(work: Work) -> Comparison:
     )
 
 
-def curve_of(way: Way, demand: Demand) -> Curve:
-    """What a way costs in all at a utilization; between two bends of the demand it is a straight line."""
+def curve_of(way: Way, demand: Demand, bends: Sequence[Decimal]) -> Curve:
+    """What a way costs in all at a utilization; between two bends it is a straight line."""
     assert way.pay is not None  # noqa: S101 - only ways with a price have a curve
-    ends = [(at, total_usd(way.pay(demand.at(at)))) for at in demand.bends]
+    ends = [(at, total_usd(way.pay(demand.at(at)))) for at in bends]
 
     def usd(utilization: Decimal) -> Decimal:
         for (low, less), (high, more) in pairwise(ends):
@@ -212,7 +212,7 @@ def _effect(
     work: Work, name: str, figure: Figure, moved: Sequence[tuple[Way, Mapping[str, Figure]]], bends: Sequence[Decimal]
 ) -> Iterator[Effect]:
     less, more = (
-        owning_from(curve_of(rented, work.demand), curve_of(own_with(work, figures), work.demand), bends)
+        owning_from(curve_of(rented, work.demand, bends), curve_of(own_with(work, figures), work.demand, bends), bends)
         for rented, figures in moved
     )
     if less != more:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -20,11 +21,11 @@ from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.managed import RAW, TITLES
-from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan
+from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan, SharedOut
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
-from sizewell.sizing.choose.pricing import Option, leaving_usd, make_option
+from sizewell.sizing.choose.pricing import Option, leaving_bounds, leaving_unknown, leaving_usd, make_option
 from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
@@ -50,6 +51,7 @@ NAMES: Final = {
     "api": "API per token",
 }
 BLOCK: Final = "capacity-block"
+DAYS_PER_MONTH: Final = 365.25 / 12
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
 _RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
@@ -128,41 +130,51 @@ class Work:
 
     @property
     def own_commitments(self) -> tuple[str, ...]:
-        """Own commitments and savings plans that are in force for these machines, in words: no way counts them."""
-        commitments = (
-            f"{each.shown} at {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
-            for each in self._committed
-        )
-        return (*commitments, *self.shared_out)
+        """Own commitments and savings plans for these machines in the months counted, in words: no way counts them."""
+        return (*(self._told(each) for each in self._committed), *self.shared_out)
 
     @property
-    def committed(self) -> tuple[tuple[int, int], ...]:
-        """Machines of this type that are committed already, and the month, from 0, in which they no longer are."""
+    def committed(self) -> tuple[tuple[int, int, int], ...]:
+        """Machines of this type that are committed already: how many, from which month, from 0, and before which."""
         on = self.option.setting.on
         return tuple(
-            (each.count, 12 * (each.until.year - on.year) + each.until.month - on.month) for each in self._committed
+            (each.count, max(0, months_to(on, each.since)), months_to(on, each.until)) for each in self._committed
         )
-
-    @property
-    def _committed(self) -> list[Commitment]:
-        place = (self.option.cloud, self.instance_type, self.option.deal.region)
-        standing = self.option.setting.catalog.rates.standing(self.option.setting.on).values()
-        return [each for each in standing if (each.cloud, each.instance_type, each.region) == place]
 
     @property
     def shared_out(self) -> tuple[str, ...]:
-        """Own savings plans and commitments in force that cover these machines among others, in words."""
-        rates, on = self.option.setting.catalog.rates, self.option.setting.on
-        region, kind = self.option.deal.region, self.instance_type
-        plans = [
-            f"a savings plan of {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
-            for each in rates.plans(on)
-            if each.percent(self.option.cloud, kind, region) is not None
-        ]
-        asked = Asked(self.option.cloud, region, kind, "on-demand")
-        others = [f"the {each.title}" for each in rates.shared_out(on) if not isinstance(each, SavingsPlan)
-                  and (each.is_to(asked) if isinstance(each, ResourceCommitment) else each.units(asked))]  # fmt: skip
-        return (*plans, *others)
+        """Own savings plans and commitments in these months that cover the machines among others, in words."""
+        return tuple(self._told(each) for each in self._covering if not _is_whole(each))
+
+    @property
+    def ended(self) -> tuple[str, ...]:
+        """What covered these machines and is over, in words."""
+        on = self.option.setting.on
+        return tuple(f"the {each.title}" for each in self._bought if each.until < on)
+
+    @property
+    def _committed(self) -> list[Commitment]:
+        return [each for each in self._covering if isinstance(each, Commitment) and not each.is_shared_out]
+
+    @property
+    def _covering(self) -> list[SharedOut]:
+        on = self.option.setting.on
+        return [each for each in self._bought if on <= each.until and months_to(on, each.since) < self.months]
+
+    @property
+    def _bought(self) -> tuple[SharedOut, ...]:
+        asked = Asked(self.option.cloud, self.option.deal.region, self.instance_type, "on-demand")
+        return self.option.setting.catalog.rates.covering(asked)
+
+    def _told(self, each: SharedOut) -> str:
+        """What is bought, in words, with the time for which it is."""
+        usd = "" if isinstance(each, ResourceCommitment) else f"{each.usd_per_hour.normalize():f} USD an hour"
+        begins = f" from {each.since}" if each.since > self.option.setting.on else ""
+        if isinstance(each, SavingsPlan):
+            return f"a savings plan of {usd}{begins} until {each.until}"
+        if _is_whole(each):
+            return f"{each.shown} at {usd}{begins} until {each.until}"
+        return f"the {each.title}{begins and f',{begins} on'}"
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -176,28 +188,46 @@ class Work:
             said.append(f"{reserved} is billed in every hour, used or not; on demand is here without it")
         if spec.capacity is not None and spec.capacity.savings_plan:
             said.append("the spec takes a commitment (capacity.savings_plan); the other ways are here as if it did not")
-        return tuple(said)
+        return (*said, *self.unknown)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What nobody states or knows, and every cloud's total leaves out, in words."""
+        return tuple(filter(None, [leaving_unknown(self.option)]))
 
     def data(self, demand: Demand, *, owned: bool = False) -> tuple[Payment, ...]:
         """What data cost that lie elsewhere: read by each run where machines are rented, copied once to one's own.
 
         Records of a batch are new each time, and go the way to either.
         """
-        need, usd = self.option.setting.need, leaving_usd(self.option, owned=owned)
+        need, copied = self.option.setting.need, owned and self.option.setting.need.batch is None
+        times = Decimal(1) if copied else self._readings(demand)
+        usd = leaving_usd(self.option, owned=owned, times=float(times))
         if not usd:
             return ()
         line = LineItem(
             component=self.name,
             what=f"data leaving {need.data_cloud} {need.data_region}".rstrip(),
             unit="run" if need.batch is None else "month",
-            quantity=Interval.exactly(Decimal(1)),
-            price=Priced(Decimal(repr(usd)), "the fees of its place for data that leave it", ""),
+            quantity=Interval.exactly(times),
+            price=Priced(Decimal(repr(usd)) / times, "the fees of its place for data that leave it", ""),
         )
-        if owned and need.batch is None:
-            return (once(line),)
-        times = demand.hours / self.demand.hours if self.demand.hours else Decimal(0)
-        times *= (self.runs or Decimal(1)) if need.batch is None else Decimal(1)
-        return monthly([replace(line, quantity=Interval.exactly(times))], self.months)
+        return (once(line),) if copied else monthly([line], self.months)
+
+    @property
+    def bends(self) -> tuple[Decimal, ...]:
+        """Utilizations between which what every way costs is a straight line: by the demand, and the tiers of data."""
+        full = self.demand.at(Decimal(1))
+        bounds = (bound for owned in (False, True) for bound in leaving_bounds(self.option, owned=owned))
+        tiers = (Decimal(repr(bound)) / self._readings(full) for bound in bounds)
+        return tuple(sorted({*self.demand.bends, *(at for at in tiers if at < 1)}))
+
+    def _readings(self, demand: Demand) -> Decimal:
+        """How often a month data come to the machines: the runs of a training; of a batch, its runs as sized are 1."""
+        if self.option.setting.need.batch is None:
+            return (self.runs or Decimal(1)) * (demand.hours / self.demand.hours if self.demand.hours else 0)
+        sized_hours = demand_of(self.option).hours
+        return demand.hours / sized_hours if sized_hours else Decimal(0)
 
     @property
     def machines(self) -> str:
@@ -224,6 +254,20 @@ class Work:
     def runs_it(self, item: LineItem) -> bool:
         """Whether a line is of the machines that do the work: those of its cluster's own care are beside them."""
         return item.component == self.name and item.unit in charges.RUNNING
+
+
+def _is_whole(each: SharedOut) -> bool:
+    """Whether it is to machines of one type, which are then paid by nothing else."""
+    return isinstance(each, Commitment) and not each.is_shared_out
+
+
+def months_to(on: date, day: date) -> int:
+    """Months from a day to another, the nearest whole number.
+
+    >>> [months_to(date(2026, 11, 28), day) for day in (date(2026, 11, 28), date(2027, 3, 1), date(2030, 1, 2))]
+    [0, 3, 37]
+    """
+    return round((day - on).days / DAYS_PER_MONTH)
 
 
 def work_of(
@@ -433,6 +477,8 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
     notes = [f"delivered after {weeks.normalize():f} weeks, which are not in the figures"] if weeks else []
     if work.months > lifetime:
         notes.append(f"bought again after {lifetime.normalize():f} months")
+    if unknown := leaving_unknown(work.option, owned=True):
+        notes.append(unknown)
     for payment in work.data(work.demand, owned=True):
         often = "a month" if payment.last else "once, for a copy"
         notes.append(f"{payment.item.what}: {paid_by([payment], payment.first):,.2f} USD {often}")

@@ -6,7 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.money import HOURS_PER_MONTH, Priced
+from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Priced
 from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ TERMS: Final = {"reserved-3y": (3, "three-year"), "reserved-1y": (1, "one-year")
 def worth(catalog: Catalog, pool: Pool, decision: Decision) -> str:
     """What a commitment to all machines of a pool on demand saves at the hours that they are used; "" for nothing.
 
-    Nothing is said of a stack that ends before its term, nor of machines of which some are committed already.
+    Nothing is said of a stack that ends before its term, nor of machines for which something is bought already.
     """
     on, place = decision.decided_on, (pool.cloud, pool.instance_type, pool.region)
     shape = catalog.shapes_by_type.get(place[:2])
-    owned = any((each.cloud, each.instance_type, each.region) == place for each in catalog.rates.standing(on).values())
+    asked = Asked(pool.cloud, pool.region, pool.instance_type, "on-demand")
+    owned = any(on <= each.until for each in catalog.rates.covering(asked))
     rented = catalog.price(*place, "on-demand", on)
     hours = pool.nodes_initial * HOURS_PER_MONTH
     stays = pool.market == "on-demand" and pool.managed == "raw" and pool.cloud in CLOUDS and not owned

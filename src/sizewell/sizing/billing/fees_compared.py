@@ -6,6 +6,7 @@ and dear enough that a known price wins between equals. Only the comparison uses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from sizewell.sizing.money import Priced
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Fee
 
 STAND_IN: Final = 2.0
 
@@ -91,6 +93,16 @@ class ComparedFees:
 
     def leaving(self, cloud: str, region: str, gigabytes: float, *, to: str) -> ComparedFee:
         """So much data into the region `to` of a cloud, or with "" out of it; without a price, by another region's."""
+        tiers = self.leaving_tiers(cloud, region, to=to)
+        bounds = [float(tier.from_quantity) for tier in tiers[1:]] + [float("inf")]
+        usd = sum(
+            float(tier.usd) * max(0.0, min(gigabytes, until) - float(tier.from_quantity))
+            for tier, until in zip(tiers, bounds if tiers else (), strict=True)
+        )
+        return ComparedFee(usd, known=bool(tiers))
+
+    def leaving_tiers(self, cloud: str, region: str, *, to: str) -> Sequence[Fee]:
+        """The tiers of that price, by the gigabytes of a month from which each counts."""
         key = TO_ANOTHER_REGION if to else "egress.internet"
         if to and self.catalog.fee_tiers(cloud, f"{key}.{to}", region, self.on):
             key = f"{key}.{to}"
@@ -98,16 +110,7 @@ class ComparedFees:
         places = sorted({fee.region for fee in self.catalog.fees if (fee.cloud, fee.key) == (cloud, key)})
         if not tiers and places:
             tiers = self.catalog.fee_tiers(cloud, key, places[0], self.on)
-        bounds = [float(tier.from_quantity) for tier in tiers[1:]] + [float("inf")]
-        usd = (
-            sum(
-                float(tier.usd) * max(0.0, min(gigabytes, until) - float(tier.from_quantity))
-                for tier, until in zip(tiers, bounds, strict=True)
-            )
-            if tiers
-            else 0.0
-        )
-        return ComparedFee(usd, known=bool(tiers))
+        return tiers
 
     def cheapest(self, cloud: str, key: str) -> float:
         """A lower bound of a fee over all regions; 0 where no price is known."""

@@ -314,6 +314,15 @@ class BillingAccount:
 SharedOut = Commitment | ResourceCommitment | SavingsPlan
 
 
+def covers(each: SharedOut, asked: Asked) -> bool:
+    """Whether what is bought covers a machine on demand, alone or among others."""
+    if isinstance(each, SavingsPlan):
+        return each.percent(asked.cloud, asked.machine, asked.region) is not None
+    if isinstance(each, ResourceCommitment):
+        return each.is_to(asked)
+    return each.units(asked) is not None if each.is_shared_out else each.asked == asked
+
+
 @dataclass(frozen=True, slots=True)
 class Discounts:
     """Own rates (the first match counts), own commitments, the billing account of each cloud, and savings plans."""
@@ -329,9 +338,13 @@ class Discounts:
         return bool(self.rates or self.billing_accounts or bought)
 
     @property
-    def bought(self) -> tuple[Commitment | ResourceCommitment | SavingsPlan, ...]:
+    def bought(self) -> tuple[SharedOut, ...]:
         """Everything that is paid for already, in force or not."""
         return (*self.commitments, *self.resource_commitments, *self.savings_plans)
+
+    def covering(self, asked: Asked) -> tuple[SharedOut, ...]:
+        """What is bought that covers a machine on demand at some time, over already or not yet begun."""
+        return tuple(each for each in self.bought if covers(each, asked))
 
     def machine(self, listed: Price, cloud: str, instance_type: str, region: str, market: str) -> Price:
         for rate in self.rates:

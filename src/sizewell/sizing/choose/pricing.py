@@ -594,24 +594,76 @@ def _total_usd(option: Option) -> tuple[float, float]:
     return usd, math.inf if nowhere else max(usd * margin, usd + doubt) + care
 
 
-def leaving_usd(option: Option, *, owned: bool = False) -> float:
+def leaving_usd(option: Option, *, owned: bool = False, times: float = 1.0) -> float:
     """What its data cost on their way to the machines: once for a training run, each time for records of a batch.
 
     No resource of the stack bills it, the place where the data lie does: it decides, and stands beside the bill.
-    `owned`: the way to machines of one's own, which are in no cloud.
+    `owned`: the way to machines of one's own, which are in no cloud. `times`: of that in a month, which tiers count.
     """
-    need, setting = option.setting.need, option.setting
-    elsewhere = bool(need.data_cloud) and (owned or need.data_cloud != option.cloud)
-    away = bool(need.data_cloud) and bool(need.data_region) and need.data_region != option.deal.region
-    if not need.data_bytes or need.kind == "notebook" or not (elsewhere or away):
+    need, to = option.setting.need, _leaving_to(option, owned=owned)
+    if to is None:
         return 0.0
-    runs = 1.0
+    gigabytes = times * leaving_gigabytes(option)
+    return option.setting.fees.leaving(need.data_cloud, need.data_region, gigabytes, to=to).usd
+
+
+def leaving_bounds(option: Option, *, owned: bool = False) -> tuple[float, ...]:
+    """The `times` at which another tier of that price begins."""
+    need, to = option.setting.need, _leaving_to(option, owned=owned)
+    if to is None:
+        return ()
+    tiers = option.setting.fees.leaving_tiers(need.data_cloud, need.data_region, to=to)
+    return tuple(float(tier.from_quantity) / leaving_gigabytes(option) for tier in tiers[1:])
+
+
+def leaving_gigabytes(option: Option) -> float:
+    """The data of a training run, or of all runs of a batch in a month, as they are billed."""
+    need, runs = option.setting.need, 1.0
     if need.batch is not None and need.batch.every_s:
         runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
-    gigabytes = runs * need.data_bytes / costing.BILLED_GIGABYTE
-    return setting.fees.leaving(
-        need.data_cloud, need.data_region, gigabytes, to="" if elsewhere else option.deal.region
-    ).usd
+    return runs * need.data_bytes / costing.BILLED_GIGABYTE
+
+
+def leaving_unknown(option: Option, *, owned: bool = False) -> str:
+    """Why nothing is counted for data that may cost something on their way to the machines, in words; "" where all is.
+
+    `owned` as above. Who reads a notebook's data how often, nobody states; a path or a public URL bills nothing.
+    """
+    need, here = option.setting.need, option.deal.region
+    place = f"{need.data_cloud} {need.data_region}".strip()
+    if not place:
+        return ""
+    if not need.data_cloud:
+        unsaid = need.data_region != here and not owned
+        return (
+            f"data.location is not stated: what data cost on their way from {place} is in no figure" if unsaid else ""
+        )
+    if not need.data_region and need.data_cloud == option.cloud and not owned:
+        return f"data.region is not stated: data are counted as if they were in {here}"
+    to = _leaving_place(option, owned=owned)
+    if to is None:
+        return ""
+    if need.kind == "notebook":
+        return f"how often a notebook reads its data is not known: what data leaving {place} cost is in no figure"
+    if not need.data_bytes:
+        return f"data.size is not stated: what data leaving {place} cost is in no figure"
+    if not option.setting.fees.leaving_tiers(need.data_cloud, need.data_region, to=to):
+        return f"no price of data that leave {need.data_cloud} is known: what those from {place} cost is in no figure"
+    return ""
+
+
+def _leaving_to(option: Option, *, owned: bool) -> str | None:
+    """The region that data go to, "" for out of their cloud; None where none leave or are counted."""
+    need = option.setting.need
+    return _leaving_place(option, owned=owned) if need.data_bytes and need.kind != "notebook" else None
+
+
+def _leaving_place(option: Option, *, owned: bool) -> str | None:
+    need = option.setting.need
+    if bool(need.data_cloud) and (owned or need.data_cloud != option.cloud):
+        return ""
+    away = bool(need.data_cloud) and bool(need.data_region) and need.data_region != option.deal.region
+    return option.deal.region if away else None
 
 
 def _worth_pricing(candidate: Candidate, places: Sequence[Deal], managed: str, setting: Setting) -> list[Deal]:
