@@ -59,6 +59,9 @@ data: {location: "s3://bucket-west", region: us-west-2, size: 500GB}
 OTHERS["abroad"] = OTHERS["nightly"].replace("s3://bucket-west", "gs://bucket").replace("us-west-2", "us-central1")
 OTHERS["weekly"] = OTHERS["abroad"].replace("every: 1d", "every: 7d")
 OTHERS["far"] = OTHERS["away"].replace("s3://corpus/text, region: eu-west-1", "gs://corpus/text, region: us-central1")
+OTHERS["nights"] = OTHERS["nightly"].rpartition("data")[0].replace("8h", "10h") + (
+    'spot_policy: on-demand\nschedule: {on: "Mon-Sun 20:00-06:00 UTC"}\n'
+)
 HOURS = {
     "by-day": "06:00-18:00 UTC", "by-night": "18:00-06:00 UTC", "tokyo": "06:00-18:00 Asia/Tokyo",
     "around-the-clock": "00:00-24:00 UTC",

@@ -52,6 +52,24 @@ def test_hours_of_which_nobody_knows_when_they_are_share_nothing(work):
     assert [round(step.hours) for step in together.steps] == [364, 219]
 
 
+def test_a_batch_that_is_due_each_time_its_schedule_opens_runs_from_then_on(work):
+    made = work("nights")
+    clock = clock_of(made)
+    assert clock is not None
+    by_hour = [max(clock[hour * SLOTS : (hour + 1) * SLOTS]) for hour in range(24)]
+    assert by_hour[6:20] == [0] * 14, "it never runs by day"
+    assert by_hour[20] == made.demand.machines
+    assert by_hour[5] == 0, "it is done before its schedule ends"
+    assert abs(Decimal(sum(clock)) / (168 * SLOTS) - made.demand.utilization * made.demand.machines) < Decimal("0.05")
+    (both,) = shared(uses(work, "by-day", "nights"), 36)
+    assert both.demand.steps[0].hours > made.demand.steps[0].hours + HOURS / 2 - 10, "by day and by night"
+    assert both.plan
+    assert clock_of(replace(made, spec=work("nightly").spec)) is None, "without a schedule nobody knows when"
+    weekly = replace(made.option.setting.need.batch, every_s=7 * 86_400.0)
+    setting = replace(made.option.setting, need=replace(made.option.setting.need, batch=weekly))
+    assert clock_of(replace(made, option=replace(made.option, setting=setting))) is None, "in which of seven nights?"
+
+
 def test_a_fleet_that_follows_the_day_keeps_its_hours_and_its_machines(work):
     made = work("day")
     clock = clock_of(made)

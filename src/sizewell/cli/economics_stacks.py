@@ -218,7 +218,7 @@ def document(said: OfStacks) -> dict[str, Any]:
                 "utilization": rounded(use.work.demand.utilization),
                 "hours_per_day": hours(use.work.demand.utilization).removesuffix(" h"),
                 "ways": [
-                    {"way": row.way.key, "name": row.way.name, "usd": row.usd}
+                    {"way": row.way.key, "name": row.way.name, "usd": row.usd, "usd_by_month": row.by_month}
                     | ({"unpriced": row.way.reason} if row.usd is None else {})
                     for row in comparison.rows
                 ],

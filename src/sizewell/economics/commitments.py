@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import takewhile
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -128,9 +129,33 @@ def clock_of(work: Work) -> list[int] | None:
     else:
         hours = schedule.on.open_hours if schedule else (1.0,) * HOURS
         if abs(work.demand.utilization - Decimal(sum(hours) / HOURS)) > ALIKE:
-            return None
+            hours = _from_opening(work, hours)
+            if not hours:
+                return None
         local = list(_slots(((part, most),) for part in hours))
     return in_utc(local, schedule.on.time_zone if schedule else "UTC", option.setting.on)
+
+
+def _from_opening(work: Work, open_hours: Sequence[float]) -> tuple[float, ...]:
+    """The hours of a week in which a batch runs that starts each time its schedule opens; () where it says no such.
+
+    A batch that is due as often as the schedule opens has one run in each opening, and it begins with it.
+    """
+    batch = work.option.setting.need.batch
+    if batch is None or not batch.every_s or work.spec.schedule is None:
+        return ()
+    starts = [at for at, part in enumerate(open_hours) if part and not open_hours[at - 1]]
+    share = float(work.demand.utilization) * HOURS / sum(open_hours)
+    if len(starts) != round(HOURS * 3600 / batch.every_s) or share > 1:
+        return ()
+    used = [0.0] * HOURS
+    for start in starts:
+        opening = list(takewhile(bool, (open_hours[(start + hour) % HOURS] for hour in range(HOURS))))
+        left = share * sum(opening)
+        for hour, part in enumerate(opening):
+            used[(start + hour) % HOURS] = min(part, max(0.0, left))
+            left -= part
+    return tuple(used)
 
 
 def _slots(hours: Iterable[Sequence[tuple[float, int]]]) -> Iterator[int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.economics.baseline import Purchase, Term, baseline, held
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN, owned
-from sizewell.economics.payments import Payment, monthly, once, paid_by, unpriced
+from sizewell.economics.payments import Payment, monthly, once, paid_by, total_usd, unpriced
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
@@ -64,7 +64,7 @@ class Spread:
 
     hours_in_half: float  # of all runs: at most so long
     hours_in_95_percent: float
-    usd_in_95_percent: Decimal  # machines of such a run
+    usd_in_95_percent: Decimal  # of such a run, with all that is billed beside its machines
     deadline_hours: float | None
     chance_to_miss: float | None  # of the deadline
 
@@ -368,7 +368,7 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
             rework = Decimal(repr(option.run_s)) / Decimal(repr(work.option.run_s))
         pay = partial(_hourly, work, option, rework)
         more = f"{100 * (rework - 1):.1f} % more hours for rework" if rework > 1 else ""
-        spread = _spread(option) if market == "spot" else None
+        spread = _spread(work, option) if market == "spot" else None
         taken = "it may be reclaimed at any time" if market == "spot" else ""
         loses = market == "spot" and work.spec.spot_policy == "auto" and not option.setting.need.interruptible
         kept = "an interruption loses work, and `size` takes it with spot_policy: spot alone" if loses else ""
@@ -376,17 +376,19 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
         yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes, left_out=kept, spread=spread))
 
 
-def _spread(option: Option) -> Spread | None:
+def _spread(work: Work, option: Option) -> Spread | None:
     """From the times between interruptions that the expected time rests on; None for what does not end."""
-    if option.interruptions is None or option.run_s is None:
+    if option.interruptions is None or option.run_s is None or work.option.run_s is None or not work.runs:
         return None
     times = run_times(option.interruptions, option.run_s / option.interruptions.stretch)
     latest_s = option.setting.need.deadline_s
     hours = times.within(0.95) / 3600
+    longer = Decimal(repr(hours * 3600 / work.option.run_s))
+    usd = total_usd(_hourly(work, option, longer, work.demand)) / (work.runs * work.months)
     return Spread(
         hours_in_half=times.within(0.5) / 3600,
         hours_in_95_percent=hours,
-        usd_in_95_percent=Decimal(repr(hours)) * option.fleet.nodes * option.deal.usd_per_hour,
+        usd_in_95_percent=usd,
         deadline_hours=None if latest_s is None else latest_s / 3600,
         chance_to_miss=None if latest_s is None else times.longer_than(latest_s),
     )
