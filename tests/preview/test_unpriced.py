@@ -2,16 +2,19 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 from situations import ON, PROVENANCE, Sketch, one, plain
 
 from sizewell.preview.assemble import assemble
-from sizewell.preview.diff import compare
+from sizewell.preview.diff import Side, compare
 from sizewell.preview.reasons import choices_of
 from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
+from sizewell.resources import Plan, RecordedResource, price
+from sizewell.sizing.catalog import load
 from sizewell.sizing.records.decision import Decision
 
 UNKNOWN = "no price rule for this type"
@@ -149,3 +152,46 @@ def test_a_choice_of_which_a_line_has_no_price_has_no_price() -> None:
     changed = choices_of(decision.model_copy(update={"workloads": (open_ended, *others)}))
     assert {choice.usd_per_month is None for choice in chosen} == {False}
     assert {c.usd_per_month for c in changed if c.chosen and c.workload == first.spec.name} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "words"),
+    [
+        ("aws:savingsplans/savingsPlan:SavingsPlan", {"commitment": "10.0"},
+         "buys savings plan of 10 USD an hour for its whole term at 7,300.00 USD a month, used or not"),
+        ("azure-native:billingbenefits:SavingsPlanOrderAlias",
+         {"commitment": {"amount": 2, "currencyCode": "USD", "grain": "Hourly"}, "term": "P1Y"},
+         "buys savings plan of 2 USD an hour for its whole term at 1,460.00 USD a month, used or not"),
+        ("aws:rds/reservedInstance:ReservedInstance", {"offeringId": "o", "instanceCount": 3},
+         "buys reserved database instances, 3 of an offering for its whole term at an unknown price, used or not"),
+        ("aws:elasticache/reservedCacheNode:ReservedCacheNode", {"cacheNodeCount": 2},
+         "buys reserved cache nodes, 2 of an offering for its whole term at an unknown price, used or not"),
+        ("gcp:compute/regionCommitment:RegionCommitment",
+         {"region": "us-central1", "plan": "TWELVE_MONTH", "resources": [{"type": "VCPU", "amount": "4"}]},
+         "buys commitment to VCPU for its whole term at"),
+        ("gcp:bigquery/capacityCommitment:CapacityCommitment", {"plan": "FLEX", "slotCount": 100, "location": "US"}, ""),
+    ],
+)  # fmt: skip
+def test_what_binds_for_a_term_is_shown_as_bought_once(kind, inputs, words):
+    made = RecordedResource(urn=f"urn:pulumi:dev::p::{kind}::c", type=kind, name="c", inputs=inputs)
+    plan = Plan(project="p", stack="dev", resources=(made,), config={"aws:region": "us-east-1"})
+    bought = Side(plan=plan, pricing=price(plan, load(), on=date(2026, 11, 27)))
+    without = replace(plan, resources=())
+    before = Side(plan=without, pricing=price(without, load(), on=date(2026, 11, 27)))
+    for earlier in (None, before):
+        told = [need.text for need in compare("dev", earlier, bought).needs]
+        assert [text[: len(words)] for text in told] == ([words] if words else [])
+    assert compare("dev", bought, bought).needs == ()
+
+
+def test_a_fixed_cent_does_not_hide_what_is_billed_by_use():
+    kinds = {"zone": "aws:route53/zone:Zone", "lake": "aws:s3/bucket:Bucket"}
+    made = tuple(
+        RecordedResource(urn=f"urn:pulumi:dev::p::{kind}::{name}", type=kind, name=name, inputs={"name": "a.example"})
+        for name, kind in kinds.items()
+    )
+    plan = Plan(project="p", stack="dev", resources=made, config={"aws:region": "us-east-1"})
+    stack = compare("dev", None, Side(plan=plan, pricing=price(plan, load(), on=date(2026, 11, 27))))
+    assert [(row.component, row.use_added) for row in stack.rows] == [("zone", 0), ("lake", 1)]
+    told = terminal.render(assemble((stack,), on=ON, provenance=PROVENANCE))
+    assert "Run-rate $0.50/month expected + use" in told

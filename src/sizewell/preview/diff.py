@@ -142,10 +142,7 @@ def compare(
     was = _grouped(before.pricing.items if before else (), renamed)
     _put_changes(changes, (before, after), renamed, (was, now))
     for side, groups in ((before, was), (after, now)):
-        _put_uses(side, groups, renamed if side is before else {})
-        if before is None:  # no change is claimed; what is billed by use is said outside the totals
-            for group in groups.values():
-                group.uses.clear()
+        _put_uses(side, groups, renamed if side is before else {}, alone=before is None)
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
     names = [*now, *(name for name in was if name not in now)]
@@ -297,11 +294,16 @@ def _put_changes(
             group.asks = group.asks or asks(resource, graphs[0] if change.kind == "delete" else graphs[1])
 
 
-def _put_uses(side: Side | None, groups: Mapping[str, _Group], renamed: Mapping[str, str]) -> None:
-    """What is billed by use, to the groups that there are: it has no line, and what does not change has no group."""
+def _put_uses(side: Side | None, groups: dict[str, _Group], renamed: Mapping[str, str], *, alone: bool) -> None:
+    """What is billed by use, to the groups that there are: it has no line, and what does not change has no group.
+
+    Of a side that stands `alone` nothing changes: each has a group.
+    """
     resources = side.plan.by_urn() if side else {}
     for urn, kind, _ in side.pricing.by_use if side else ():
         label = label_of(resources[urn], resources)
+        if alone:
+            groups.setdefault(label, _Group())
         group = groups.get(renamed.get(label, label))
         if group is not None:
             group.uses[kind] += 1

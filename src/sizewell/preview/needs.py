@@ -12,6 +12,7 @@ from sizewell import csvtables
 from sizewell.preview import records
 from sizewell.preview.changes import Change
 from sizewell.preview.describe import label_of, registration_of
+from sizewell.resources import commitments
 from sizewell.resources.ages import cluster_version
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical
@@ -32,17 +33,6 @@ DATA: Final[Mapping[str, HoldsData]] = {
     row.type: row for row in csvtables.read(HoldsData, Path(__file__).parent / "data/holds_data.csv")
 }
 
-# What was promised to the cloud for a term: it is billed until the term is over, whatever the program says.
-COMMITMENTS: Final = frozenset({
-    "aws:savingsplans/savingsPlan:SavingsPlan",
-    "aws:rds/reservedInstance:ReservedInstance",
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
-    "gcp:compute/regionCommitment:RegionCommitment",
-    "azure-native:capacity:ReservationOrder",
-    "azure-native:billingbenefits:SavingsPlanOrderAlias",
-    "azure-native:billingbenefits:ReservationOrderAlias",
-})  # fmt: skip
-
 _STACK: Final = "pulumi:pulumi:Stack"
 
 
@@ -62,6 +52,7 @@ def needs_of(
         needs += _unprotected(before, after)
         needs += _upgraded(before, after)
     needs += _purchases(rows, decision)
+    needs += _committed(before, after, rows)
     order = ("destroys", "replaces", "unprotects", "upgrades", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
 
@@ -107,7 +98,7 @@ def _upgraded(before: Plan, after: Plan) -> Iterator[records.Need]:
 
 def stays(resource: RecordedResource) -> str:
     """Why a resource stands and bills although the program no longer has it; "" where it goes."""
-    if canonical(resource.type) in COMMITMENTS:
+    if canonical(resource.type) in (commitments.BLOCK, *commitments.WHOLE):
         return "is a commitment: it is billed until the end of its term, whether or not it is in the program"
     if resource.retain_on_delete:
         return "is kept (retain on delete): it is removed from the stack, stays in the cloud and is still billed"
@@ -248,9 +239,6 @@ def _unprotected(before: Plan, after: Plan) -> Iterable[records.Need]:
             )
 
 
-_BLOCK: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"  # whose creation is the purchase
-
-
 def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterable[records.Need]:
     for row in rows:
         if row.once.ceiling <= 0 and not row.purchases_without_price:
@@ -263,7 +251,7 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
             confirmed = "confirmed in the spec"
             if block.max_price_usd is not None:
                 confirmed += f", at most {block.max_price_usd:,} USD"
-        elif any(_BLOCK in line.resource for line in row.lines if line.cadence == "once" and line.resource):
+        elif any(commitments.BLOCK in line.resource for line in row.lines if line.cadence == "once" and line.resource):
             confirmed = "the program registers it: bought at the next update"
         what = next((line.what for line in row.lines if line.cadence == "once"), row.what)
         yield records.Need(
@@ -274,6 +262,27 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
             resources=tuple(line.resource for line in row.lines if line.cadence == "once" and line.resource),
             usd_once=row.once if row.once.ceiling > 0 else None,
             confirmed=confirmed,
+        )
+
+
+def _committed(before: Plan | None, after: Plan, rows: Sequence[records.Row]) -> Iterable[records.Need]:
+    """What binds the account for a term, and is new."""
+    old, new = before.by_urn() if before else {}, after.by_urn()
+    for urn, resource in new.items():
+        if urn in old or commitments.binds(canonical(resource.type), resource.inputs) is not True:
+            continue
+        lines = [line for row in rows for line in row.lines if line.resource == urn]
+        usd = sum((line.usd.expected for line in lines if line.usd), Decimal(0))
+        open_ended = any(line.usd is None for line in lines)
+        price = f"{usd:,.2f} USD a month{' and more' if open_ended else ''}" if usd else "an unknown price"
+        what = ", ".join(line.what for line in lines) or "a commitment"
+        yield records.Need(
+            kind="purchases",
+            component=label_of(resource, new),
+            text=f"buys {what} for its whole term at {price}, used or not",
+            brief="buys a commitment for a term",
+            resources=(urn,),
+            confirmed="the program registers it: bought at the next update",
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
@@ -17,6 +16,7 @@ from sizewell.policy.rule import (
     require,
     rule,
 )
+from sizewell.resources import commitments
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, Purchase, StackFacts, Thing
 from sizewell.resources.values import Flag, either, every, flag, get, items
@@ -102,53 +102,31 @@ def purchase_unprotected(purchase: Purchase, _: Parameters) -> Verdict:
     )
 
 
-_COMMITMENTS: Final = (
-    "aws:savingsplans/savingsPlan:SavingsPlan",
-    "aws:shield/subscription:Subscription",
-    "aws:rds/reservedInstance:ReservedInstance",
-    "aws:elasticache/reservedCacheNode:ReservedCacheNode",
-    "gcp:compute/regionCommitment:RegionCommitment",
-    "azure-native:billingbenefits:SavingsPlanOrderAlias",
-    "azure-native:billingbenefits:ReservationOrderAlias",
-    "azure-native:capacity:ReservationOrder",
-)
-_WHERE_STATED: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {  # by an input: the values that bind nobody
-    "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput": ("commitmentDuration", (None,)),
-    "gcp:bigquery/capacityCommitment:CapacityCommitment": ("plan", ("FLEX", "FLEX_FLAT_RATE", "TRIAL", "NONE")),
-    "gcp:compute/projectCloudArmorTier:ProjectCloudArmorTier": (
-        "cloudArmorTier",
-        ("CA_STANDARD", "CA_ENTERPRISE_PAYGO"),
-    ),
-    "gcp:compute/futureReservation:FutureReservation": ("planningStatus", (None, "DRAFT")),
-}
-
-
 @rule(
     "term-bought",
     area="spend",
     subject="things",
     prevents="multi-year commitments bought by a merge",
     about_accelerators=True,
-    types=(*_COMMITMENTS, *_WHERE_STATED),
+    types=(*commitments.WHOLE, *commitments.WHERE_STATED),
 )
 def term_bought(thing: Thing, _: Parameters) -> Verdict:
-    """A commitment of one or three years is confirmed by a person, not bought by merging a program.
+    """A commitment of months or years is confirmed by a person, not bought by merging a program.
 
     >>> from sizewell.policy.examples import thing
     >>> term_bought(thing(type="aws:savingsplans/savingsPlan:SavingsPlan"), {}).fix
     'buy it by hand, or confirm it with the tag sizewell-purchase: confirmed'
     """
     said = get(thing.tags, "sizewell-purchase")
-    key, free = _WHERE_STATED.get(thing.type, ("", ()))
-    stated = thing.inputs.get(key)
-    if key and stated in free:
+    bound = commitments.binds(thing.type, thing.inputs)
+    if bound is False:
         return None
-    if thing.tags is UNKNOWN or said is UNKNOWN or stated is UNKNOWN:
+    if thing.tags is UNKNOWN or said is UNKNOWN or isinstance(bound, Unknown):
         return Undetermined("whether somebody confirmed the purchase")
     if str(said).lower() == "confirmed":
         return None
     return Violation(
-        "`pulumi up` commits the account to pay for a term of years, whether used or not",
+        "`pulumi up` commits the account to pay for a whole term, whether used or not",
         "buy it by hand, or confirm it with the tag sizewell-purchase: confirmed"
         if thing.tags is not None
         else "buy it by hand, or waive the rule for it with an owner and a last day: it has no tags",

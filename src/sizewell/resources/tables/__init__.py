@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from sizewell.resources import commitments
 from sizewell.resources.context import Pricer
 from sizewell.resources.kinds import OF_KUBERNETES
 from sizewell.resources.tables import (
@@ -39,6 +40,7 @@ TABLES: Final = PerCloud[Tables](
         caches.AWS,
         data_clusters.AWS,
         sized.AWS,
+        commitments.AWS,
     ),
     gcp=(
         gcp_compute.TABLE,
@@ -58,6 +60,7 @@ TABLES: Final = PerCloud[Tables](
         cosmos.TABLE,
         data_clusters.AZURE,
         sized.AZURE,
+        commitments.AZURE,
     ),
 )
 PRICERS: Final[Mapping[str, Pricer]] = {
