@@ -111,6 +111,10 @@ def ray(workers: dict[str, Any], *, scaled: bool = False) -> RecordedResource:
         (aks(enableAutoScaling=False, count=1, maxCount=None), [server(3)], (1, 1, 1)),
         (eks(), [server(3), AUTOSCALER], (3, 3, 4)),
         (eks(), [server(3)], (0, 3, 4)),  # another program may run an autoscaler
+        (eks(scalingConfig={"desiredSize": 1}), [server(1)], (1, 1, 4)),  # and takes no machine from a pod that stands
+        (eks(scalingConfig={"desiredSize": 1}), [server(3)], (1, 3, 4)),
+        (eks(scalingConfig={"desiredSize": 3}), [server(1)], (1, 3, 4)),
+        (eks(scalingConfig={"desiredSize": 1}), [server(0)], (0, 1, 4)),
     ],
 )  # fmt: skip
 def test_pods_that_stand_hold_machines(pool: Any, others: list[Any], expected: tuple[int, int, int]) -> None:

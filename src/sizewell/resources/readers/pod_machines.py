@@ -164,7 +164,9 @@ def _placed(graph: Graph) -> Placement:
         left = frozenset(_put(pods, pools, bound, unsure))
         counts[bound] = {pool.key: len(pool.machines) for pool in pools}
     for pool in pools:
-        least = counts["least"][pool.key] if pool.grows is True else 0
+        least = counts["least"][pool.key]
+        if pool.grows is not True:  # pods stand on the machines that there are, and nothing is known to add any
+            least = min(least, pool.size.wanted if isinstance(pool.size.wanted, int) else _running(pool))
         wanted: Count = UNKNOWN if pool.key in unsure else counts["wanted"][pool.key] if pool.grows is not False else 0
         if least or wanted is UNKNOWN or wanted:
             held[pool.key] = Held(least=least, wanted=wanted)
