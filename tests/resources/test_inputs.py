@@ -24,7 +24,13 @@ from sizewell.sizing.money import HOURS_PER_MONTH
 
 ROOM = Path(sizewell.resources.__file__).parent
 PACKAGES = {"aws": "pulumi_aws", "gcp": "pulumi_gcp", "azure-native": "pulumi_azure_native"}
-GONE = {"gcp:notebooks/instance:Instance", "gcp:notebooks/runtime:Runtime"}  # read in states; the provider has no more
+GONE = {  # read in states and in programs of other versions; the provider that is installed has none
+    "gcp:notebooks/instance:Instance",
+    "gcp:notebooks/runtime:Runtime",
+    "azure-native:billingbenefits:ReservationOrderAlias",
+    "azure-native:billingbenefits:SavingsPlanOrderAlias",
+    "azure-native:capacity:ReservationOrder",
+}
 BILLED = {row.type for row in csvtables.read(gaps.Billed, ROOM / "tables/data/billed.csv")}
 FREE = {row.type: set(row.inputs) for row in csvtables.read(FreeInputs, ROOM / "tables/data/free_inputs.csv")}
 TYPES = sorted(kind for kind in PRICERS if kind.partition(":")[0] in PACKAGES and kind not in BILLED | GONE)
