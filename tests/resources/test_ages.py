@@ -7,7 +7,9 @@ import pytest
 
 from sizewell.resources.ages import Aging, aging, kubernetes, pressing
 from sizewell.resources.recorded import UNKNOWN, RecordedResource
+from sizewell.sizing import catalog
 from sizewell.sizing.catalog import lifetimes
+from sizewell.sizing.catalog.machine_prices import is_listed
 
 KNOWN = lifetimes.load()
 ON = date(2026, 11, 26)
@@ -526,12 +528,32 @@ PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004"
         ("kubernetes:resource.k8s.io/v1alpha2:ResourceClass", {}, "Kubernetes 1.30 was the last"),
         ("kubernetes:resource.k8s.io/v1alpha3:ResourceClaimTemplate", {}, "Kubernetes 1.33 was the last"),
         ("kubernetes:policy/v1beta1:PodDisruptionBudgetPatch", {}, "Kubernetes 1.24 was the last"),
+        ("aws:appmesh/mesh:Mesh", {}, "AWS App Mesh: the service ended on 2026-09-30; take Amazon ECS Service Connect"),
+        ("aws:kinesis/analyticsApplication:AnalyticsApplication", {}, "Kinesis Data Analytics for SQL: the service ended"),
+        ("aws:elastictranscoder/pipeline:Pipeline", {}, "ended on 2025-11-13; take AWS Elemental MediaConvert"),
+        ("aws-native:evidently:Project", {}, "Evidently: the service ended on 2025-10-16; take AWS AppConfig"),
+        ("aws:pinpoint/app:App", {}, "of Amazon Pinpoint: the service ended on 2026-10-30"),
+        ("azure-native:dbformariadb:Server", {}, "Database for MariaDB: the service ended on 2025-09-19"),
+        ("azure-native:synapse/v20210601:KustoPool", {}, "Data Explorer pools of Azure Synapse: the service ended"),
+        ("gcp:pubsub/liteTopic:LiteTopic", {}, "Pub/Sub Lite: the service ended on 2026-03-18; take Pub/Sub"),
+        (AKS, {"addonProfiles": {"httpApplicationRouting": {"enabled": True}}}, "httpApplicationRouting: support ended"),
+        (AKS, {"podIdentityProfile": {"enabled": True}}, "take workload identity"),
+        ("azure:containerservice/kubernetesCluster:KubernetesCluster", {"httpApplicationRoutingEnabled": True},
+         "ended on 2025-03-03"),
+        ("azure-native:containerinstance:ContainerGroup",
+         {"containers": [{"resources": {"requests": {"gpu": {"count": 1, "sku": "V100"}}}}]}, "V100: support ended"),
+        ("azure:containerservice/group:Group", {"containers": [{"gpu": {"count": 1, "sku": "K80"}}]}, "K80: support"),
+        ("azure-native:cognitiveservices:Account", {"kind": "LUIS"}, "take conversational language understanding"),
+        ("aws:rds/cluster:Cluster", {"engineMode": "serverless"}, "take engine_mode provisioned with serverlessv2"),
+        ("aws:rds/cluster:Cluster", {"engineMode": "multimaster"}, "multimaster: support ended on 2023-02-28"),
+        ("aws:rds/instance:Instance", {"instanceClass": "db.m4.large"}, "retired since 2024-06-01; take db.m7g"),
+        ("aws:rds/clusterInstance:ClusterInstance", {"instanceClass": "db.r4.large"}, "take db.r7g or db.r6i"),
     ],
 )  # fmt: skip
 def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs, said):
     (found,) = pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
     assert found.when == "ended"
-    assert said in found.detail
+    assert said in f"{found.detail}; {found.fix}"
     assert found.fix
 
 
@@ -625,6 +647,14 @@ def test_a_chart_whose_images_were_taken_away_is_told_unless_it_names_others():
         (SITE, {"siteConfig": {"linuxFxVersion": "NODE|22-lts"}}),
         (SITE, {"siteConfig": UNKNOWN}),
         ("azure-native:network:LoadBalancer", {"sku": {"name": "Standard"}}),
+        ("aws:kinesis/stream:Stream", {}),
+        ("aws:pinpoint/smsChannel:SmsChannel", {}),
+        ("azure-native:storagecache:AmlFilesystem", {}),
+        ("gcp:pubsub/topic:Topic", {}),
+        (AKS, {"addonProfiles": {"httpApplicationRouting": {"enabled": False}, "azurepolicy": {"enabled": True}}}),
+        ("azure-native:cognitiveservices:Account", {"kind": "OpenAI"}),
+        ("aws:rds/cluster:Cluster", {"engineMode": "provisioned"}),
+        ("aws:rds/instance:Instance", {"instanceClass": "db.m7g.large"}),
         (AKS, {"networkProfile": {"loadBalancerSku": "standard"}}),
         (GKE, {"minMasterVersion": "1.33", "releaseChannel": {"channel": "EXTENDED"}}),
         ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2019"}}}),
@@ -714,3 +744,11 @@ def test_products_that_their_cloud_ended_are_said(resource, ended):
     found = aging([resource], KNOWN, date(2026, 11, 28))
     assert sorted(each.what.partition("/")[2] for each in found if each.when == "ended") == ended
     assert all(each.fix for each in found if each.when == "ended")
+
+
+def test_the_way_out_of_a_retired_size_of_azure_is_a_size_with_a_price():
+    notes = [row.note for row in KNOWN.releases if row.kind == "machine" and row.name.startswith("azure/")]
+    named = {size for note in notes for size in note.removeprefix("take ").split(" or ") if not size.startswith("a ")}
+    listed = {shape.instance_type for shape in catalog.load().shapes}
+    assert named
+    assert [size for size in sorted(named) if size not in listed and not is_listed("azure", size)] == []

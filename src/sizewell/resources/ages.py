@@ -17,7 +17,7 @@ from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images
 from sizewell.resources.readers.offers import DATABASES as MORE_DATABASES
 from sizewell.resources.readers.offers import INSTEAD, MESH, engine_of, offers, system_instead
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
-from sizewell.resources.values import canonical, get, items
+from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.lifetimes import (
     NEAR_DAYS,
     OLD_DAYS,
@@ -30,7 +30,7 @@ from sizewell.sizing.catalog.lifetimes import (
     number,
 )
 from sizewell.sizing.catalog.succession import EVERY, PLAIN, older, row_of, runtime_row
-from sizewell.sizing.catalog.systems import removed, retired, system_of, title
+from sizewell.sizing.catalog.systems import ended_service, removed, retired, system_of, title
 
 SOON_DAYS: Final = 90
 CONFIG: Final = "sizewell:kubernetesVersion"
@@ -293,6 +293,10 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         of = (each for each in known.releases if (each.kind, each.name) == (kind, name))
         yield from _release(resource, runtime_row(of, version, on), on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
+        if type_.count(":") == 2 and (row := ended_service(cloud_of(type_), type_, known)) is not None:
+            (age,) = _release(resource, row, on)
+            ends = age.detail.partition(": ")[2].replace("support ", "the service ", 1)
+            yield replace(age, what=row.version, detail=f"{row.version}: {ends}")
         for image in set(looked_up(resource) if type_ in LOOKUPS else machine_images(inputs)):
             yield from _system(resource, image, known, on)
         for machine in set(machine_types(inputs)):
@@ -564,9 +568,12 @@ def _release(resource: RecordedResource, row: Release | None, on: date) -> Itera
     ends = _ends(row.supported_until, on)
     if when == "ended" and not row.gone:
         ends = f"support was to end on {row.supported_until}, as was known on {row.checked}"
-    detail = f"{what}: {ends}" + (f" ({row.note})" if row.note else "")
     _, stated = DATABASES.get(canonical(resource.type), ("", ""))
     fix = "no version of it is supported: take another in its place" if whole else FIXES[row.kind].format(input=stated)
+    note = row.note
+    if row.kind in ("sku", "service") and note.startswith(("take ", "leave ")):
+        fix, note = note, ""
+    detail = f"{what}: {ends}" + (f" ({note})" if note else "")
     yield Aging(resource=resource.name, what=what, kind=row.kind, until=row.supported_until, when=when, detail=detail,
                 fix=fix if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
 

@@ -11,7 +11,7 @@ IMAGES: Final = (
     "ami", "amiType", "image", "imageId", "imageIdOverride", "imageType", "nameRegex", "osSKU", "osSku",
     "platformIdentifier", "sourceImage",
 )  # fmt: skip
-MACHINES: Final = ("instanceType", "machineType", "nodeType", "size", "vmSize")
+MACHINES: Final = ("instanceClass", "instanceType", "machineType", "nodeType", "size", "vmSize")
 ATTACHED: Final = (("guestAccelerators", "type"), ("sku", "name"))  # what holds the key, and the key
 _AZURE: Final = ("publisher", "offer", "sku")
 LOOKUPS: Final = (  # calls that look an image up

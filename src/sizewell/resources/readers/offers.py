@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import canonical, get, items
+from sizewell.resources.values import canonical, flag, get, items
 
 Offer = tuple[str, str, str]  # kind, name and version of a row of releases.csv
 
@@ -50,6 +50,7 @@ def engine_of(inputs: Mapping[str, Any], version: str) -> tuple[object, str]:
 INSTEAD: Final = {
     "runtime": "name a runtime that is supported (sizewell ages show --kind runtime)",
     "sku": "name the SKU that took its place",
+    "service": "take another service in its place",
 }
 _OF_AZURE: Final = "take an image of a system that is supported, such as Ubuntu 24.04 or Debian 12"
 # How a type begins -> systems that it can have in place of one that has ended.
@@ -169,6 +170,10 @@ _SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "azure:storage/account:Account": ("azure/storage-account", ("accountKind",)),
     "azure-native:databricks:Workspace": ("azure/databricks", ("sku", "name")),
     "azure:databricks/workspace:Workspace": ("azure/databricks", ("sku",)),
+    "azure-native:cognitiveservices:Account": ("azure/cognitive-account", ("kind",)),
+    "azure:cognitive/account:Account": ("azure/cognitive-account", ("kind",)),
+    "aws:rds/cluster:Cluster": ("aws/aurora-engine-mode", ("engineMode",)),
+    "aws-native:rds:DbCluster": ("aws/aurora-engine-mode", ("engineMode",)),
 }  # fmt: skip
 
 
@@ -211,6 +216,38 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
         profiles = items(inputs.get("agentPoolProfiles"))
         for profile in () if isinstance(profiles, Unknown) else profiles:
             yield from _sku("azure/aks-pool", get(profile, "type"))
+        yield from _add_ons(inputs)
+    elif type_ in _CONTAINERS:
+        yield from _container_gpus(inputs)
+
+
+def _add_ons(inputs: Mapping[str, Any]) -> Iterator[Offer]:
+    """The add-ons of AKS that are switched on.
+
+    >>> [version for _, _, version in _add_ons({"addonProfiles": {"kubeDashboard": {"enabled": True}}})]
+    ['kubeDashboard']
+    """
+    profiles = inputs.get("addonProfiles")
+    stated = {name: get(profiles, name, "enabled") for name in (profiles if isinstance(profiles, Mapping) else ())}
+    stated["httpApplicationRouting"] = stated.get("httpApplicationRouting", inputs.get("httpApplicationRoutingEnabled"))
+    stated["openServiceMesh"] = stated.get("openServiceMesh", inputs.get("openServiceMeshEnabled"))
+    stated["podIdentity"] = get(inputs, "podIdentityProfile", "enabled")
+    for name, enabled in stated.items():
+        if flag(enabled) is True:
+            yield "sku", "azure/aks-add-on", name
+
+
+_CONTAINERS: Final = ("azure-native:containerinstance:ContainerGroup", "azure:containerservice/group:Group")
+
+
+def _container_gpus(inputs: Mapping[str, Any]) -> Iterator[Offer]:
+    """The GPUs of Azure Container Instances."""
+    listed = items(inputs.get("containers"))
+    for container in () if isinstance(listed, Unknown) else listed:
+        for holder in (get(container, "resources", "requests"), container):
+            gpu = get(holder, "gpu")
+            if isinstance(kind := get(gpu, "sku"), str):
+                yield "sku", "azure/container-group-gpu", kind
 
 
 def _beanstalk(stated: str) -> Iterator[Offer]:

@@ -2,8 +2,8 @@
 
 Three tables, each row with its source: `kubernetes.csv` (minor versions by managed service, with what follows each),
 `releases.csv` (charts, add-ons, images, systems, drivers, interfaces, databases, models, machine types, runtimes of
-functions, SKUs, and versions of Kubernetes's APIs) and `drivers.csv` (which branches of NVIDIA's driver and which CUDA
-an accelerator works with). An empty date is unknown, never "for ever".
+functions, SKUs, whole services, and versions of Kubernetes's APIs) and `drivers.csv` (which branches of NVIDIA's
+driver and which CUDA an accelerator works with). An empty date is unknown, never "for ever".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DATA: Final = Path(__file__).parent / overlays.AGES
 SERVICES: Final = ("eks", "hyperpod", "aks", "gke")  # GKE's clusters follow a release channel and name no version
 KINDS: Final = (
     "chart", "addon", "image", "system", "driver", "api", "database", "model", "machine", "runtime", "sku",
-    "kubernetes-api",
+    "service", "kubernetes-api",
 )  # fmt: skip
 TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90

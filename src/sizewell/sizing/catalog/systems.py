@@ -108,6 +108,19 @@ def retired(machine: str, known: Lifetimes) -> Release | None:
     return next((row for row in rows if _named(row.name).fullmatch(machine.rpartition("/")[2])), None)
 
 
+def ended_service(cloud: str, type_: str, known: Lifetimes) -> Release | None:
+    """The row of a service that a cloud ends, by the type of a resource; its version is the service's name.
+
+    >>> from sizewell.sizing.catalog.lifetimes import load
+    >>> ended_service("aws", "aws:appmesh/mesh:Mesh", load()).version, ended_service("aws", "aws:s3/bucket:Bucket", load())
+    ('AWS App Mesh', None)
+    """  # noqa: E501
+    _, module, kind = type_.split(":")
+    rows = (row for row in known.releases if row.kind == "service" and row.name.startswith(f"{cloud}/"))
+    of = f"{module.partition('/')[0]}:{kind}"
+    return next((row for row in rows if _named(row.name).fullmatch(of)), None)
+
+
 def removed(api: str, kind: str, known: Lifetimes) -> Release | None:
     """The row of a kind in a version of its API that Kubernetes no longer serves.
 
