@@ -10,7 +10,7 @@ from datetime import date
 
 from sizewell.resources.ages import Aging
 from sizewell.resources.graph import Graph
-from sizewell.resources.unfit import clusters, machines, names, networks, room, services, settings
+from sizewell.resources.unfit import clusters, drivers, machines, names, networks, room, services, settings
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 
@@ -34,7 +34,10 @@ def unfit(
             *clusters.of_services(graph, resource),
             *clusters.of_addons(graph, resource, known),
             *machines.of_endpoint(graph, resource, catalog, known, cuda_of),
+            *drivers.of_operator(graph, resource, catalog, known),
             *networks.of_cluster(graph, resource),
+            *networks.of_peering(graph, resource),
+            *networks.of_ranges(graph, resource),
             *networks.of_subnet(graph, resource),
             *networks.of_zones(graph, resource, catalog),
             *networks.of_numbered_zones(graph, resource, catalog),

@@ -172,6 +172,66 @@ def network_of(cidr: object) -> Network | None:
         return None
 
 
+GOOGLE_NETWORK: Final = "gcp:compute/network:Network"
+SUBNETWORK: Final = "gcp:compute/subnetwork:Subnetwork"
+# Type of a peering -> the inputs that name its two networks, and the types of those.
+PEERINGS: Final = {
+    "aws:ec2/vpcPeeringConnection:VpcPeeringConnection": ("vpcId", "peerVpcId", (VPC,)),
+    "gcp:compute/networkPeering:NetworkPeering": ("network", "peerNetwork", (GOOGLE_NETWORK,)),
+    "azure-native:network:VirtualNetworkPeering": ("virtualNetworkName", "remoteVirtualNetwork", (VNET,)),
+    "azure:network/virtualNetworkPeering:VirtualNetworkPeering": (
+        "virtualNetworkName", "remoteVirtualNetworkId", (CLASSIC_VNET,),
+    ),
+}  # fmt: skip
+
+
+def of_peering(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Two networks whose addresses overlap, which no cloud peers (docs.aws.amazon.com/vpc/latest/peering,
+    cloud.google.com/vpc/docs/vpc-peering and learn.microsoft.com/azure/virtual-network, from memory).
+    """
+    if (row := PEERINGS.get(canonical(resource.type))) is None:
+        return
+    *links, kinds = row
+    ends = [graph.referenced(resource, str(link), *kinds) for link in links]
+    if any(isinstance(each, Unknown) or len(each) != 1 for each in ends):
+        return
+    one, other = (each[0] for each in ends if not isinstance(each, Unknown))
+    for own in _taken(graph, one):
+        for theirs in _taken(graph, other) if one.urn != other.urn else ():
+            if own.version == theirs.version and own.overlaps(theirs):
+                said = f"{own} of {one.name} overlaps {theirs} of {other.name}: the cloud refuses to peer them"
+                yield said, "give one of the networks addresses that the other has not"
+                return
+
+
+def _taken(graph: Graph, network: RecordedResource) -> list[Network]:
+    """The addresses of a network; of one of Google's those of its subnets."""
+    if canonical(network.type) != GOOGLE_NETWORK:
+        return ranges_of(graph, network)
+    plots = (plot for subnet in graph.of(SUBNETWORK) for plot in plots_of(graph, subnet))
+    return [plot.network for plot in plots if plot.home == network.urn]
+
+
+def of_ranges(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Secondary ranges that a cluster of GKE names and its subnetwork has not."""
+    if canonical(resource.type) != CLUSTER:
+        return
+    subnets = graph.referenced(resource, "subnetwork", SUBNETWORK)
+    if isinstance(subnets, Unknown) or len(subnets) != 1:
+        return
+    (subnet,) = subnets
+    listed = items(subnet.inputs.get("secondaryIpRanges"))
+    names = [UNKNOWN] if isinstance(listed, Unknown) else [get(each, "rangeName") for each in listed]
+    if any(not isinstance(each, str) for each in names) or "secondaryIpRanges" in subnet.ignore_changes:
+        return
+    for key in ("clusterSecondaryRangeName", "servicesSecondaryRangeName"):
+        named = get(resource.inputs, "ipAllocationPolicy", key)
+        if isinstance(named, str) and named and named not in names:
+            has = ", ".join(map(str, names)) or "none"
+            said = f"{key} {named!r} is no range of subnetwork {subnet.name}: GKE refuses the cluster"
+            yield said, f"name one that it has ({has}), or add the range to it"
+
+
 POOL: Final = "gcp:container/nodePool:NodePool"
 CLUSTER: Final = "gcp:container/cluster:Cluster"
 

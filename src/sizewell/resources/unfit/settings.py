@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from ipaddress import ip_network
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.unfit.networks import SUBNET
+from sizewell.resources.unfit.networks import SUBNET, network_of
 from sizewell.resources.values import canonical, flag, get, items, number
 from sizewell.sizing.catalog.machine_prices import with_local_disk
 
@@ -117,9 +118,28 @@ def _eks(graph: Graph, cluster: RecordedResource) -> Iterator[Said]:
     if flag(public, default=True) is False and flag(private) is False:
         said = "the endpoint is neither public nor private, and EKS refuses that"
         yield said, "set endpoint_private_access to true"
+    listed = items(get(home, "publicAccessCidrs"))
+    private_ones = [each for each in (() if isinstance(listed, Unknown) else listed) if _is_private(each)]
+    if private_ones and flag(public, default=True) is not False:
+        said = f"public_access_cidrs {', '.join(private_ones)} is refused by EKS: private addresses do not reach it"
+        yield said, "name public ranges, or set endpoint_private_access, which needs none"
     yield from _auto_mode(cluster)
 
 
+def _is_private(cidr: object) -> bool:
+    """Whether a range is one of RFC 1918, link-local or of carriers.
+
+    >>> [_is_private(each) for each in ("10.0.0.0/8", "203.0.113.0/24", "0.0.0.0/0", "100.64.0.0/10")]
+    [True, False, False, True]
+    """
+    own = network_of(cidr)
+    return own is not None and any(own.version == each.version and own.subnet_of(each) for each in _PRIVATE)  # type: ignore[arg-type]
+
+
+_PRIVATE: Final = tuple(
+    ip_network(each)
+    for each in ("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16")
+)
 # What switches EKS's Auto Mode on: as Python and as the provider spell it.
 _AUTO: Final = {
     "compute_config.enabled": ("computeConfig", "enabled"),
