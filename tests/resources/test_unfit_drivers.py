@@ -52,6 +52,39 @@ def test_nothing_is_said_of_a_driver_that_knows_the_gpu(resources):
     assert [each for each in said(*resources) if "driver 5" in each or "does not drive" in each] == []
 
 
+def learning(family, machine, accelerators=()):
+    guests = [{"type": of, "count": 1} for of in accelerators]
+    image = f"projects/deeplearning-platform-release/global/images/family/{family}"
+    return made("gcp:compute/instance:Instance", machineType=machine, guestAccelerators=guests,
+                bootDisk={"initializeParams": {"image": image}}, scheduling={"onHostMaintenance": "TERMINATE"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (learning("pytorch-1-13-cu113-notebooks", "g2-standard-8"), "l4 needs CUDA 11.8 or later, and the image has 11.3"),
+        (learning("tf2-2-11-cu113", "a3-highgpu-8g"), "needs CUDA 11.8 or later"),
+        (learning("common-cu128-ubuntu-2204-nvidia-550", "a4-highgpu-8g"), "needs NVIDIA's driver 570 or later"),
+        (learning("common-cu130-ubuntu-2404-nvidia-580", "n1-standard-8", ["nvidia-tesla-v100"]), "CUDA 12 is the last"),
+    ],
+)  # fmt: skip
+def test_a_deep_learning_vm_for_other_gpus_is_said(resource, words):
+    (line,) = [each for each in said(resource) if "is not for the" in each]
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        learning("common-cu128-ubuntu-2204-nvidia-570", "g2-standard-8"),
+        learning("pytorch-1-13-cu113-notebooks", "n1-standard-8", ["nvidia-tesla-t4"]),
+        learning("common-cpu", "n1-standard-8"),
+    ],
+)
+def test_nothing_is_said_of_a_deep_learning_vm_for_the_gpu(resource):
+    assert [each for each in said(resource) if "is not for the" in each] == []
+
+
 VPC, PEERING = "aws:ec2/vpc:Vpc", "aws:ec2/vpcPeeringConnection:VpcPeeringConnection"
 NETWORK, SUBNETWORK = "gcp:compute/network:Network", "gcp:compute/subnetwork:Subnetwork"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Undetermined, Verdict, Violation, forbid, require, rule
@@ -10,6 +11,7 @@ from sizewell.resources.gcp_nodes import CLUSTER
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Cluster, Thing
 from sizewell.resources.values import Flag, either, flag, get, items
+from sizewell.sizing.catalog.lifetimes import ended, load, minor
 
 
 @rule(
@@ -377,16 +379,21 @@ def extended_kubernetes_support(cluster: Cluster, _: Parameters) -> Verdict:
     >>> late = cluster(type="aws:eks/cluster:Cluster", inputs={"upgradePolicy": {"supportType": "EXTENDED"}})
     >>> extended_kubernetes_support(late, {}).fix
     'set upgradePolicy.supportType to STANDARD'
+    >>> late.inputs["version"] = "1.33"
+    >>> extended_kubernetes_support(late, {}).fix.partition(" to ")[0]
+    'raise the version from 1.33'
     """
     kind = get(cluster.inputs, "upgradePolicy", "supportType")
     if kind is UNKNOWN:
         return Undetermined("the support policy")
     if kind == "STANDARD":
         return None
-    return Violation(
-        "the control plane costs six times as much once the version leaves standard support",
-        "set upgradePolicy.supportType to STANDARD",
-    )
+    fix, known, version = "set upgradePolicy.supportType to STANDARD", load(), cluster.inputs.get("version")
+    row = known.versions("eks").get(minor(version)) if isinstance(version, str) else None
+    if row is not None and ended(row.supported_until, date.fromisoformat(row.checked)):
+        # EKS builds none with STANDARD once standard support is over.
+        fix = f"raise the version from {version} to {known.default('eks').version}, then {fix}"
+    return Violation("the control plane costs six times as much once the version leaves standard support", fix)
 
 
 @rule(

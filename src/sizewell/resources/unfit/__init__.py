@@ -26,6 +26,7 @@ def unfit(
             *machines.of_azure(resource, catalog, known),
             *machines.of_plain(graph, resource, catalog),
             *machines.of_generation(resource, catalog),
+            *machines.of_family(resource, catalog, known),
             *services.of_images(resource),
             *services.of_units(resource),
             *services.of_window(resource, on),

@@ -18,7 +18,7 @@ from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, flag, get, items
 from sizewell.sizing.catalog.catalog import Catalog
-from sizewell.sizing.catalog.compatibility import cuda_for
+from sizewell.sizing.catalog.compatibility import cuda_for, driver_for
 from sizewell.sizing.catalog.images import DRIVERS, ImageKind, foreign, image_kind
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 from sizewell.sizing.catalog.machine_prices import is_listed
@@ -248,6 +248,34 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
                 f"{said}: it is billed and nothing can use it, unless somebody else installs one",
                 "take an image with the driver, or install it when the machine starts",
             )
+
+
+# What the name of a family of Google's Deep Learning VM says: common-cu128-ubuntu-2204-nvidia-570, pytorch-1-13-cu113.
+_FAMILY: Final = re.compile(r"(?:deeplearning-platform-release|ml-images)/.*")
+_CUDA_OF: Final = re.compile(r"-cu(\d\d)(\d)(?:-|$)")
+_BRANCH_OF: Final = re.compile(r"-nvidia-(\d{3})(?:-|$)")
+
+
+def of_family(resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
+    """A Deep Learning VM whose CUDA or driver, which its name says, is not for the machine's GPU."""
+    type_ = canonical(resource.type)
+    if type_ not in PLAIN or cloud_of(type_) != "gcp":
+        return
+    machine = str(get(resource.inputs, *PLAIN[type_][0])).rpartition("/")[2]
+    for device in _devices_of(resource, machine, catalog)[:1]:
+        needed = known.driver_range(device.key, device.family)
+        for image in sorted({each for each in machine_images(resource.inputs) if _FAMILY.search(each)}):
+            cuda, branch = _CUDA_OF.search(image), _BRANCH_OF.search(image)
+            driven = driver_for(needed, int(branch[1]) if branch else None, device.key)
+            runs = cuda_for(needed, None, f"{cuda[1]}.{cuda[2]}" if cuda else "", device.key)
+            for verdict in (driven, runs):
+                if verdict.state == "bad":
+                    reason = verdict.reason.replace("it would have", "the image has")
+                    said = f"image {image} is not for the {device.name} of {machine}: {reason}"
+                    usual = driver_for(needed, 570, device.key).state == "good"
+                    such = ", such as common-cu128-ubuntu-2204-nvidia-570" if usual else ""
+                    yield said, f"take a family of another CUDA or driver{such}"
+                    break
 
 
 def of_generation(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
