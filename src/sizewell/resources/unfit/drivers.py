@@ -89,7 +89,7 @@ def _bare(graph: Graph, catalog: Catalog) -> Iterator[tuple[RecordedResource, st
         type_ = canonical(pool.type)
         if type_ == EKS_POOL:
             image = pool.inputs.get("amiType")
-            kind = image_kind("aws", image) if isinstance(image, str) else None
+            kind = image_kind(cloud_of(type_), image) if isinstance(image, str) else None
             listed = items(pool.inputs.get("instanceTypes"))
             machines = () if kind is None or "cuda" in kind.drives or isinstance(listed, Unknown) else listed
         elif type_ == GKE_POOL:

@@ -259,7 +259,7 @@ _BRANCH_OF: Final = re.compile(r"-nvidia-(\d{3})(?:-|$)")
 def of_family(resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
     """A Deep Learning VM whose CUDA or driver, which its name says, is not for the machine's GPU."""
     type_ = canonical(resource.type)
-    if type_ not in PLAIN or cloud_of(type_) != "gcp":
+    if type_ not in PLAIN or type_ not in GOOGLE:
         return
     machine = str(get(resource.inputs, *PLAIN[type_][0])).rpartition("/")[2]
     for device in _devices_of(resource, machine, catalog)[:1]:
