@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 from .conftest import Sizewell
 
+ROOT = Path(__file__).resolve().parents[2]
 ON = ("--on", "2026-11-22")
 DAY = """name: day
 kind: inference
@@ -280,3 +282,16 @@ def test_size_names_the_commitment_that_would_pay(economics: Callable, sizewell:
     assert "a three-year commitment to its machines pays from 11 hours a day on" in said
     (project / "ends.yaml").write_text(always + "ttl: 30d\nowner: search\ncost_center: c-1\n")
     assert "commitment to its machines" not in sizewell("size", "ends.yaml", *ON).out
+
+
+def test_a_preview_has_the_line_that_size_has(economics: Callable, sizewell: Sizewell, project: Path) -> None:
+    shutil.copy(ROOT / "stacks/__main__.py", "stacks/__main__.py")
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(DAY.replace("name: day", "name: chat").replace(", daily: 3", ""))
+    said = " ".join(sizewell("size", "--stack", "dev-aws", *ON).out.split())
+    line = re.search(r"a three-year commitment to its machines pays from .*? `sizewell economics` compares", said)
+    assert line
+    for form in ("terminal", "markdown", "html"):
+        done = sizewell("preview", "dev-aws", "--format", form, *ON)
+        shown = " ".join(html.unescape(done.out).split()).replace("\\", "")
+        assert f"chat: {line[0]}" in shown, (form, done.err)

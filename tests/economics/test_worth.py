@@ -10,10 +10,10 @@ from functools import cache
 import pytest
 
 from sizewell.economics.compare import compare
-from sizewell.economics.worth import worth
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.choose.worth import worth
 
 from .conftest import ON, option_of
 

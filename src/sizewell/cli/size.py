@@ -226,8 +226,8 @@ def _print(
                 output.note(f"{workload.spec.name}: {text}")
         return
     from sizewell.cli import decision_text
-    from sizewell.economics.worth import worth
     from sizewell.sizing.choose.elsewhere import by_the_token
+    from sizewell.sizing.choose.worth import worth
 
     asked = {spec.name: spec for spec in specs}
     console = output.console()

@@ -30,6 +30,7 @@ from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, 
 from sizewell.recording.plans import Engine, Planned
 from sizewell.resources.recorded import Hidden, Plan
 from sizewell.sizing.catalog.rates import Discounts, SharedOut
+from sizewell.sizing.choose.worth import worth
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
 from sizewell.sizing.money import LATER_PRICE, Priced, Unpriced
 from sizewell.sizing.providers import CLOUDS
@@ -618,6 +619,8 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
         by = "another name or backend of its project" if sides.moved else "deleting its files"
         result = result.model_copy(update={"needs": (*result.needs, left_behind(result, by=by))})
     notes = ((note,) if note else ()) + sides.notes
+    if decision is not None and not gone:
+        notes += _worth(decision, pricing.catalog)
     reasons: dict[str, object] = {"notes": (*result.notes, *notes)} if notes else {}
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts
@@ -633,6 +636,16 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
             "ownership": ownership_of(decision, pricing.catalog, request.on),
         }
     return result.model_copy(update=reasons)
+
+
+def _worth(decision: Decision, catalog: Catalog) -> tuple[str, ...]:
+    """What a commitment to its machines would save, in the line that `size` prints."""
+    lines = (
+        (workload.spec.name, worth(catalog, pool, decision))
+        for workload in decision.workloads
+        for pool in workload.pools
+    )
+    return tuple(f"{name}: {line}" for name, line in lines if line)
 
 
 def billing_accounts(config: Mapping[str, str], rates: Discounts) -> dict[str, records.BillingAccount]:
