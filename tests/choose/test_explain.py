@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.sizing.billing.fees_compared import ComparedFees
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.choose.choice import alternatives
 from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain, on_half, sized
+from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.choose.why import asked_for, counts, verdicts
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import Decision
@@ -70,11 +73,14 @@ def test_a_run_that_fits_half_but_is_late_is_told_by_when(small):
         samples=100_000,
     )
     cluster = Cluster(accelerator=small.accelerator("h100-sxm"), per_node=4, scale_up=4)
-    late = _trained("as it is", job, cluster, 3600.0)
+    need = Requirements(name="w", kind="fine-tuning", training=job, deadline_s=3600.0)
+    fees = ComparedFees(small, ON)
+    setting = Setting(need=need, catalog=small, on=ON, environment="dev", store="s", fees=fees)
+    late = _trained("as it is", job, cluster, setting)
     assert late.run_s is not None
     assert not late.change.enough
-    *others, last = _faster(job, cluster, 3600.0, late)
-    assert (last.what, last.enough) == (f"deadline: {math.ceil(late.run_s / 3600)}h", True)
+    *others, last = _faster(job, cluster, setting, late)
+    assert (last.what, last.enough) == (f"deadline: {math.ceil(1.05 * late.run_s / 3600)}h", True)
     shorter = next(change for change in others if change.what.startswith("sequence_length: 2048"))
     hours = float(shorter.outcome.split("takes ")[1].split(" h")[0])
     assert 0.6 < hours / (late.run_s / 3600) < 1.0  # the same tokens: only attention is saved
@@ -248,3 +254,37 @@ def test_what_embeds_is_asked_about_longer_requests_and_what_writes_about_longer
     given = chat(model=model, traffic=traffic, slo={"latency": "8s"}, infra=["aws"])
     effects = [effect.what for effect in explain(given, small, stack="", on=ON).sensitivity]
     assert [what for what in effects if "longer" in what] == [f"25 % longer {longer}"]
+
+
+def test_the_deadline_that_half_would_meet_is_kept_by_half(facts):
+    """Of a run of weeks failures take hours, which a deadline of the bare work does not have."""
+    run = {
+        "kind": "training",
+        "model": "meta-llama/Llama-3.1-8B",
+        "engine": "torchtitan",
+        "training": {"tokens": "1T", "sequence_length": 8192, "global_batch": 4194304},
+        "spot_policy": "on-demand",
+    }
+    whole = {"accelerators": "h100-sxm", "gpus": 128}
+    chosen = size_one(spec(**run, resources=whole, deadline="20d"), facts, stack="", on=ON).best()
+    assert chosen is not None
+    later = next(change.what for change in on_half(chosen) if change.what.startswith("deadline: "))
+    half = {"accelerators": "h100-sxm", "gpus": 64, "instance_type": chosen.instance_type}
+    told = spec(**run, resources=half, deadline=later.removeprefix("deadline: "))
+    assert size_one(told, facts, stack="", on=ON).best() is not None
+
+
+def test_a_narrower_cache_needs_no_more_devices_than_the_machine_that_it_runs_on(facts):
+    """Half of a machine may need several of its kind, where the whole one does with what it has."""
+    wish = {
+        "kind": "inference",
+        "model": {"name": "meta-llama/Llama-3.1-70B-Instruct", "weights": "fp8"},
+        "traffic": {"rps": 0.5, "input_tokens": 1000, "output_tokens": 400},
+        "slo": {"ttft": "1s", "tpot": "25ms"},
+        "infra": "aws",
+    }
+    chosen = size_one(spec(**wish), facts, stack="", on=ON).best()
+    assert chosen is not None
+    devices = chosen.fleet.nodes * chosen.candidate.shape.accelerators
+    cache = next(change for change in on_half(chosen) if change.what == "model.kv: fp8")
+    assert int(cache.outcome.split()[0]) <= devices

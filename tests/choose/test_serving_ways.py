@@ -24,10 +24,12 @@ def told(wish, facts):
 
 def followed(wish, way):
     """The spec with one way out followed as it is written."""
-    way = re.sub(r"^(?:use|name more or larger accelerators:|allow more time:) ", "", way)
+    dropped = re.findall(r"resources\.(\w+)", way.partition(":")[0])
+    way = re.sub(r"^(?:use|name more or larger accelerators[^:]*:|allow more time:) ", "", way)
     path, _, value = way.partition(": ")
     section, _, field = path.partition(".")
     stated = wish.get(section, {}) if isinstance(wish.get(section), dict) else {"name": wish[section]}
+    stated = {key: value for key, value in stated.items() if key not in dropped}
     return {**wish, section: {**stated, field: yaml.safe_load(value)} if field else {**stated, **yaml.safe_load(value)}}
 
 
@@ -39,6 +41,17 @@ def followed(wish, way):
         (
             {**CHAT, "model": "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "resources": {"accelerators": {"H100": 2}}},
             "accelerators: [",
+        ),
+        # one device does not, and two of a larger kind do
+        (
+            {
+                "kind": "inference",
+                "model": {"name": "meta-llama/Llama-3.1-70B-Instruct", "weights": "fp8"},
+                "traffic": {"rps": 0.1, "input_tokens": 15000, "output_tokens": 1000},
+                "slo": {"ttft": "10s", "tpot": "60ms"},
+                "resources": {"accelerators": "h100-sxm", "gpus": 1},
+            },
+            "gpus: 2",
         ),
         # the upper edge of fp8 is above what 24 GB have
         (
@@ -66,10 +79,7 @@ def test_each_way_works(facts, wish, says):
     ways = [way for line in answer.relax for way in line.split(", or ") if "spot_policy" not in way]
     assert any(says in way for way in ways)
     for way in ways:
-        changed = followed(wish, way)
-        if "resources" in way:
-            changed["resources"] = {"accelerators": changed["resources"]["accelerators"]}
-        assert size_one(spec(**changed), facts, stack="", on=ON).best() is not None, way
+        assert size_one(spec(**followed(wish, way)), facts, stack="", on=ON).best() is not None, way
 
 
 def test_a_replica_over_several_machines_is_said_not_to_be_sized(facts):

@@ -136,6 +136,16 @@ def test_whatever_is_advised_for_want_of_memory_works_when_it_is_followed(facts,
         assert size_one(followed, facts, stack="", on=ON).best() is not None, way
 
 
+def test_the_fewest_devices_that_hold_a_run_are_advised_whatever_machine_has_them(facts):
+    """A cloud sells four of the accelerators in one machine; the rejected one has one or eight."""
+    wish = {**FULL, "training": {"method": "full", "samples": 20_000, "sequence_length": 2048}}
+    wish |= {"resources": {"accelerators": "a100-40gb-sxm", "gpus": 1}, "deadline": "3d"}
+    told = nothing_fits(size_one(spec(**wish), facts, stack="", on=ON), None)
+    assert told.relax[0].startswith("allow 4 A100 SXM 40GB or more in resources.gpus")
+    wish["resources"] = {"accelerators": "a100-40gb-sxm", "gpus": 4}
+    assert size_one(spec(**wish), facts, stack="", on=ON).best() is not None
+
+
 def test_a_deadline_and_a_block_that_are_advised_are_kept(facts):
     run = {"tokens": "1T", "sequence_length": 8192, "global_batch": "4M"}
     wish = {"kind": "training", "model": "meta-llama/Llama-3.1-70B", "training": run, "deadline": "10d"}

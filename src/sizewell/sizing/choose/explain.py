@@ -7,7 +7,7 @@ next best layout and why it loses, how twice the devices would be used, and how 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -21,9 +21,11 @@ from sizewell.sizing.choose.choice import Sizing, alternatives, performance_valu
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch, what_it_gives
+from sizewell.sizing.choose.more_room import MARGIN
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.quantized import best_under, formats, quantized, weights_in
 from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.choose.simulated import deployed
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.choose.workloads import late, performance
@@ -311,7 +313,7 @@ def on_half(chosen: Option) -> tuple[Change, ...]:
     if _devices(chosen) < 2:
         return (Change(what="as it is", enough=False, outcome="it uses one device, which cannot be halved"),)
     if need.training is not None:
-        return _half_training(need.training, need, machine, chosen)
+        return _half_training(need.training, machine, chosen)
     if need.arrivals is not None and need.serving is not None:
         return _half_serving(need, machine, chosen)
     run_s, allowed_s = (chosen.run_s or 0.0) * 2, need.deadline_s
@@ -333,11 +335,12 @@ def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
     return smaller.cluster(1)
 
 
-def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chosen: Option) -> tuple[Change, ...]:
+def _half_training(job: TrainingJob, machine: Machine, chosen: Option) -> tuple[Change, ...]:
     cluster = _half_cluster(machine, chosen)
-    as_it_is = _trained("as it is", job, cluster, need.deadline_s)
+    setting = chosen.setting
+    as_it_is = _trained("as it is", job, cluster, setting)
     if as_it_is.run_s is not None:
-        return (as_it_is.change, *_faster(job, cluster, need.deadline_s, as_it_is))
+        return (as_it_is.change, *_faster(job, cluster, setting, as_it_is))
     tries: list[tuple[str, TrainingJob]] = []
     if job.checkpointing not in (None, "full"):
         tries.append(("recompute all activations", replace(job, checkpointing="full")))
@@ -353,11 +356,11 @@ def _half_training(job: TrainingJob, need: Requirements, machine: Machine, chose
         tries.append(("method: qlora", replace(job, method="qlora", weights="nf4")))
     return (
         as_it_is.change,
-        *(_trained(what, changed, cluster, need.deadline_s).change for what, changed in tries),
+        *(_trained(what, changed, cluster, setting).change for what, changed in tries),
     )
 
 
-def _faster(job: TrainingJob, cluster: Cluster, deadline_s: float | None, as_it_is: _Trial) -> tuple[Change, ...]:
+def _faster(job: TrainingJob, cluster: Cluster, setting: Setting, as_it_is: _Trial) -> tuple[Change, ...]:
     """Where memory suffices and time does not: what makes a run shorter, and the deadline that half would meet."""
     if as_it_is.change.enough or as_it_is.run_s is None:
         return ()
@@ -370,9 +373,11 @@ def _faster(job: TrainingJob, cluster: Cluster, deadline_s: float | None, as_it_
     if job.method == "full":
         tries.append(("method: lora", replace(job, method="lora", lora_rank=16)))
     later = Change(
-        what=f"deadline: {math.ceil(as_it_is.run_s / 3600)}h", enough=True, outcome="the same run, twice as long"
+        what=f"deadline: {math.ceil(MARGIN * as_it_is.run_s / 3600)}h",
+        enough=True,
+        outcome="the same run, twice as long",
     )
-    return (*(_trained(what, changed, cluster, deadline_s).change for what, changed in tries), later)
+    return (*(_trained(what, changed, cluster, setting).change for what, changed in tries), later)
 
 
 def _resized(job: TrainingJob, factor: float) -> TrainingJob:
@@ -387,23 +392,25 @@ def _resized(job: TrainingJob, factor: float) -> TrainingJob:
 
 class _Trial(NamedTuple):
     change: Change
-    run_s: float | None  # None where it does not fit
+    run_s: float | None  # with its start and what is lost to failures, as it is compared; None where it does not fit
 
 
-def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: float | None) -> _Trial:
-    """One change to a run, laid out on the smaller cluster."""
-    from sizewell.sizing.choose.fleets_training import run_time_s
+def _trained(what: str, changed: TrainingJob, cluster: Cluster, setting: Setting) -> _Trial:
+    """One change to a run, laid out on the smaller cluster, and timed as the choice times it."""
+    from sizewell.sizing.choose.more_room import whole_run_s
     from sizewell.sizing.predict.layouts.search import LayoutRefusal, search
 
     plans = search(changed, cluster, best=1)
     if isinstance(plans, LayoutRefusal):
         return _Trial(Change(what=what, enough=False, outcome=plans.reason), None)
-    run_s = run_time_s(changed, plans[0].time.step_s)
+    deadline_s = setting.need.deadline_s
+    chips = cluster.devices // max(1, cluster.accelerator.processes_per_device)
+    run_s = whole_run_s(changed, plans[0].time.step_s, setting, nodes=cluster.nodes, devices=chips)
     late = deadline_s is not None and run_s > deadline_s
-    outcome = f"fits; the run takes {short_duration(run_s)} beside its start"
+    outcome = f"fits; the run takes {short_duration(run_s)}"
     if deadline_s is not None and late:
         taken, allowed = durations_apart(run_s, deadline_s)
-        outcome = f"fits; the run takes {taken} beside its start, {allowed} allowed"
+        outcome = f"fits; the run takes {taken}, {allowed} allowed"
     return _Trial(Change(what=what, enough=not late, outcome=outcome), run_s)
 
 
@@ -434,15 +441,22 @@ def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple
     as_it_is = Change(what="as it is", enough=False, outcome=f"the load needs {_devices(chosen)} devices")
     smaller = replace(machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)))
     alone = chosen.fleet.nodes == 1 and machine.count > 1  # half of one machine is a smaller machine
-    return (as_it_is, *(_tried(what, changed, smaller if alone else machine, half) for what, changed in tries))
+    ways = (smaller, machine) if alone else (machine,)
+    return (as_it_is, *(_tried(what, changed, ways, half) for what, changed in tries))
 
 
-def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> Change:
-    """One change to a service, sized on such machines."""
-    fleets = FleetSearch(changed).fleets(machine)
-    if isinstance(fleets, FleetRefusal):
-        return Change(what=what, enough=False, outcome=fleets.reason)
-    devices = fleets[0].nodes * machine.count
+def _tried(what: str, changed: Requirements, machines: Sequence[Machine], half: float) -> Change:
+    """One change to a service, sized on the machines that need the fewest devices for it."""
+    counts, refused = list[int](), ""
+    for machine in machines:
+        fleets = FleetSearch(changed).fleets(machine)
+        if isinstance(fleets, FleetRefusal):
+            refused = refused or fleets.reason
+        else:
+            counts += [fleet.nodes * machine.count for fleet in fleets]
+    if not counts:
+        return Change(what=what, enough=False, outcome=refused)
+    devices = min(counts)
     return Change(what=what, enough=devices <= half, outcome=plural(devices, "device"))
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.choice import Sizing
     from sizewell.sizing.choose.fleet import Machine
     from sizewell.sizing.choose.requirements import Requirements
+    from sizewell.sizing.choose.setting import Setting
     from sizewell.sizing.records.jobs import TrainingJob
 
 NODES: Final = tuple(1 << power for power in range(8))
@@ -122,16 +123,21 @@ def _runs(sizing: Sizing, job: TrainingJob, machine: Machine, counts: Iterable[i
     for n, answer in zip(tried, found, strict=True):
         if isinstance(answer, LayoutRefusal):
             continue
-        work_s = run_time_s(job, answer[0].step_s) + start_up_s(job)
-        broken = interruptions(
-            work_s=work_s,
-            nodes=n,
-            devices=n * machine.count,
-            bytes_each=sizing.setting.checkpoint_bytes,
-            spot=False,
-            interval_s=sizing.setting.interval_s,
-        )
-        yield n, work_s * broken.stretch
+        yield n, whole_run_s(job, answer[0].step_s, sizing.setting, nodes=n, devices=n * machine.count)
+
+
+def whole_run_s(job: TrainingJob, step_s: float, setting: Setting, *, nodes: int, devices: int) -> float:
+    """A run with its start and what is lost to failures, on machines that nobody reclaims."""
+    work_s = run_time_s(job, step_s) + start_up_s(job)
+    broken = interruptions(
+        work_s=work_s,
+        nodes=nodes,
+        devices=devices,
+        bytes_each=replace(setting, need=replace(setting.need, training=job)).checkpoint_bytes,
+        spot=False,
+        interval_s=setting.interval_s,
+    )
+    return work_s * broken.stretch
 
 
 def _more_room(sizing: Sizing, rejection: Rejection) -> str:
@@ -152,7 +158,8 @@ def _rooms(sizing: Sizing, shape: Shape, within_s: float) -> Iterator[str]:
     assert job is not None  # noqa: S101 - asked only for training
     enough = _least(job, machine, [n for n in NODES if n > most], within_s)
     if enough:
-        yield _allow(need, machine, enough)
+        fewer = _fewer(sizing, need, machine, enough * machine.count, within_s)
+        yield _allow(need, *(fewer or (machine, enough)))
     yield from _cheaper_methods(job, machine, most, within_s)
     if job.method not in ("lora", "qlora"):
         if job.optimizer == "adamw" and _least(replace(job, optimizer="adamw-8bit"), machine, [most], within_s):
@@ -170,6 +177,26 @@ def _rooms(sizing: Sizing, shape: Shape, within_s: float) -> Iterator[str]:
     split = replace(job, engine=SPLITS, engine_assumed=False, entry_script="")
     if job.sequence_length and job.engine != SPLITS and does(split) and _least(split, machine, [most], within_s):
         yield f"use engine: {SPLITS}, which divides a sequence over devices"
+
+
+def _fewer(
+    sizing: Sizing, need: Requirements, machine: Machine, devices: int, within_s: float
+) -> tuple[Machine, int] | None:
+    """Fewer of the same accelerators, in other machines, that do; only where their number is what is limited."""
+    if need.devices is None or need.instance_types:
+        return None
+    catalog, on, stated = sizing.setting.catalog, sizing.setting.on, need.devices.high or 0
+    alike = [
+        shape
+        for shape in catalog.shapes
+        if shape.accelerator == machine.accelerator.key and stated < shape.accelerators < devices
+    ]
+    for shape in sorted(alike, key=lambda shape: shape.accelerators):
+        if least_usd_here(shape, need, catalog, on) < math.inf:
+            there, other = _on(sizing, shape)
+            if there.training is not None and _least(there.training, other, [1], within_s):
+                return other, 1
+    return None
 
 
 def _cheaper_methods(job: TrainingJob, machine: Machine, most: int, within_s: float) -> Iterator[str]:

@@ -16,6 +16,7 @@ from sizewell.sizing.choose.fleet import Fleet, FleetRefusal
 from sizewell.sizing.choose.fleets import MORE_TIME, SMALLER, FleetSearch, bounds_alone
 from sizewell.sizing.predict.architecture import params_total, served_family
 from sizewell.sizing.predict.memory.states import bytes_of
+from sizewell.sizing.units import Range
 from sizewell.sizing.workload.drafts import fitting
 from sizewell.sizing.workload.precision import block_of
 
@@ -104,7 +105,10 @@ def _more_room(sizing: Sizing, shape: Shape) -> str:
             ways.append(f"use model.weights: {weights}")
             break
     if larger := _larger(sizing, shape):
-        ways.append(f"name more or larger accelerators: resources: {{accelerators: [{larger}]}}")
+        beyond = {"gpu": need.memory_bytes_max, "instance_type": need.instance_types}
+        dropped = " and ".join(f"resources.{key}" for key, stated in beyond.items() if stated)
+        instead = f" in place of {dropped}" if dropped else ""
+        ways.append(f"name more or larger accelerators{instead}: resources: {{{larger}}}")
     several = (need.devices and need.devices.low > shape.accelerators) or (need.nodes and need.nodes.low > 1)
     if several:
         ways.append("launch a replica over several machines yourself: it is sized inside one alone")
@@ -112,8 +116,8 @@ def _more_room(sizing: Sizing, shape: Shape) -> str:
 
 
 def _larger(sizing: Sizing, shape: Shape) -> str:
-    """The accelerators of the cheapest of the first machines, by memory, that take the work as it is; "" where none
-    does.
+    """The accelerators of the cheapest of the first machines, by memory, that take the work as it is, as `resources`
+    names them, with the limits of it that they are beyond; "" where none does.
     """
     need, catalog, on = sizing.need, sizing.setting.catalog, sizing.setting.on
     here = catalog.accelerators[shape.accelerator]
@@ -136,10 +140,31 @@ def _larger(sizing: Sizing, shape: Shape) -> str:
     for usd, other in ordered:
         fleets = _fleets(sizing, free, other)
         if not isinstance(fleets, FleetRefusal):
-            works.append((fleets[0].nodes * usd, other.accelerator))
+            works.append((fleets[0].nodes * usd, _named(need, other, fleets[0].nodes)))
         if len(works) == COMPARED:
             break
     return min(works, default=(0.0, ""))[1]
+
+
+def _named(need: Requirements, shape: Shape, nodes: int) -> str:
+    """Machines as `resources` names them, with another number where the stated one does not allow as many.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> from sizewell.sizing.choose.requirements import Requirements
+    >>> one, shape = Requirements(name="w", kind="inference", devices=Range(1, 1)), load().shape("aws", "p5.48xlarge")
+    >>> _named(one, shape, 1), _named(replace(one, devices=Range(1, 8)), shape, 1)
+    ('accelerators: [h100-sxm], gpus: 8', 'accelerators: [h100-sxm]')
+    """
+    words, devices = f"accelerators: [{shape.accelerator}]", nodes * shape.accelerators
+    if need.devices is not None and not _allows(need.devices, devices):
+        words += f", gpus: {devices}"
+    if need.nodes is not None and not _allows(need.nodes, nodes):
+        words += f", nodes: {nodes}"
+    return words
+
+
+def _allows(limits: Range, number: int) -> bool:
+    return limits.low <= number and (limits.high is None or number <= limits.high)
 
 
 def _more_time(sizing: Sizing, shape: Shape) -> str:
