@@ -114,3 +114,35 @@ def test_whole_experts_become_a_flag():
     whole = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task))
     assert "--enable-expert-parallel" in serving.command(whole, serving.ENGINES["vllm"])
     assert "--enable-expert-parallel" not in serving.command(of, serving.ENGINES["vllm"])
+
+
+def landing(weights_gib, disk_gib, model="deepseek-ai/DeepSeek-V3", **more):
+    of = served("vllm", model, **more)
+    held = {"weights_bytes": weights_gib * 2**30, "disk_bytes": disk_gib * 2**30}
+    return dataclasses.replace(of, plan=dataclasses.replace(of.plan, scheduler="none", **held))
+
+
+def test_weights_that_no_disk_holds_are_not_downloaded():
+    with pytest.raises(ConfigError) as error:
+        reach.check(landing(625, 200, env={"HF_ENDPOINT": "https://mirror.example"}), internet=False)
+    assert "the weights, 625 GiB, are downloaded to the disk of a machine, which has 200 GiB" in str(error.value)
+    assert "size the spec again" in str(error.value)
+    reach.check(landing(625, 900), internet=True)
+    reach.check(landing(625, 0), internet=True)  # the machine's own disks, or not known
+    reach.check(landing(625, 200), internet=True, adopted=True)
+
+
+@pytest.mark.parametrize("model", ["s3://bucket/model", "gs://bucket/model", "/models/large"])
+def test_weights_that_lie_elsewhere_need_no_disk(model):
+    reach.check(landing(625, 200, model), internet=False)
+
+
+def test_each_pod_of_a_machine_downloads_its_own_weights():
+    of = landing(150, 200)
+    machine = dataclasses.replace(of.machine, devices=8)
+    replicas = of.plan.replicas.model_copy(update={"devices_per_replica": 4})
+    plan = dataclasses.replace(of.plan, replicas=replicas)
+    reach.check(dataclasses.replace(of, plan=plan, machine=machine), internet=True)
+    pods = dataclasses.replace(of, plan=dataclasses.replace(plan, scheduler="kubernetes"), machine=machine)
+    with pytest.raises(ConfigError, match="2 times 150 GiB"):
+        reach.check(pods, internet=True)

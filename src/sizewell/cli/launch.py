@@ -87,12 +87,13 @@ def command(args: Arguments) -> int:
     if args.queue and args.format == "kubernetes":
         for pair in [(workload, pool) for workload in chosen for pool in workload.pools]:
             _check_queue(decision, pair, args, config)
+    adopted = bool(config.get("cluster"))
     for launch in made if not args.burn_in else ():
-        reach.check(launch, internet=settings.internet or bool(config.get("cluster")))
+        reach.check(launch, internet=settings.internet or adopted, adopted=adopted)
         for doubt in images.doubts(launch):
             output.note(doubt)
         if args.format == "kubernetes":
-            reach.check_form(launch, adopted=bool(config.get("cluster")))
+            reach.check_form(launch, adopted=adopted)
             _say_what_is_missing(launch, config)
     if args.then:
         return _overflow(made, args)
@@ -165,8 +166,8 @@ def _overflow(made: list[Launch], args: Arguments) -> int:
             f"{args.then} has no workload {made[0].plan.name}, and {len(pairs)} others\n"
             "  fix: give the same name to the workload that takes over"
         )
-    second = _setting(decision, pairs[0], args, config, settings)
-    reach.check(second, internet=settings.internet or bool(config.get("cluster")))
+    second, adopted = _setting(decision, pairs[0], args, config, settings), bool(config.get("cluster"))
+    reach.check(second, internet=settings.internet or adopted, adopted=adopted)
     _say_what_is_missing(second, config)
     return _one([overflow.script(made[0], second, after_s=after)], args, "")
 

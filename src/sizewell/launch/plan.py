@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from sizewell.sizing.billing.standing import WITH_CLUSTER
+from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision, Guard, Parallelism, Pool, Replicas, Task, Workload
 
@@ -67,7 +69,11 @@ class RunPlan:
     run_time_s_at_most: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)  # unit last in the name, as in a decision
     cache_bytes: int = 0  # of attention, on the fullest device; 0: not known
+    weights_bytes: int = 0  # of a replica, as they are held; 0: not known
     # on which machines
+    disk_bytes: int = (
+        0  # the boot disk of each, where downloads land; 0: not known, or the machine's own disks take them
+    )
     cloud: str
     instance_type: str
     accelerator: str  # catalog key; "" for none
@@ -104,6 +110,8 @@ class RunPlan:
             run_time_s_at_most=performance.high if ends else None,
             figures=performance.figures,
             cache_bytes=workload.memory.breakdown.get("kv cache", 0),
+            weights_bytes=_weights_bytes(workload),
+            disk_bytes=_disk_bytes(workload, pool),
             cloud=pool.cloud,
             instance_type=pool.instance_type,
             accelerator=pool.accelerator,
@@ -135,6 +143,26 @@ class RunPlan:
             cloud = CLOUDS.get(self.cloud)
             return (cloud.capacity.spot_notice_s if cloud else OTHERS_NOTICE_S) - 5
         return int(min(600, max(60, 2 * self.figures.get("checkpoint_write_s", 0.0) + 30)))
+
+
+def _weights_bytes(workload: Workload) -> int:
+    """Weights of a replica over all of its devices: about as many bytes as are downloaded, or fewer."""
+    replicas = workload.replicas
+    each = workload.memory.breakdown.get("weights", 0)
+    return each * replicas.devices_per_replica if replicas and workload.kind in ("inference", "batch-inference") else 0
+
+
+def _disk_bytes(workload: Workload, pool: Pool) -> int:
+    """The disk that downloads land on, where its size limits them."""
+    from sizewell.sizing.catalog import load
+
+    shape = load().shape(pool.cloud, pool.instance_type)
+    if pool.cloud not in CLOUDS or pool.managed == "cloud-run" or shape is None:
+        return 0
+    pods = pool.managed == RAW and workload.scheduler in WITH_CLUSTER
+    if pods and CLOUDS[pool.cloud].machines.pods_on_local_disks and shape.local_nvme_bytes:
+        return 0
+    return pool.disk_bytes_per_node
 
 
 def nodes_of(pool: Pool) -> int:

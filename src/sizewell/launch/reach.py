@@ -6,12 +6,15 @@ from typing import Final
 
 from sizewell.launch import serving
 from sizewell.launch.launch import Launch
+from sizewell.sizing.billing.standing import WITH_CLUSTER
 from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.units import GIB
 
 # Variables of huggingface_hub that say that no download from the Hub is meant
 # (huggingface.co/docs/huggingface_hub/package_reference/environment_variables).
-ELSEWHERE: Final = ("HF_ENDPOINT", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+OFFLINE: Final = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+ELSEWHERE: Final = ("HF_ENDPOINT", *OFFLINE)
 
 
 def hub_models(launch: Launch) -> dict[str, str]:
@@ -58,9 +61,39 @@ def unnamed(launch: Launch) -> list[Fault]:
     return [Fault(path=at, message=message, fix=f"set {at} (`--model`) to where they lie: {places}")]
 
 
-def check(launch: Launch, *, internet: bool) -> None:
-    """ConfigError where the run downloads a model from the Hub and its network does not lead there."""
+def beyond_disk(launch: Launch) -> list[Fault]:
+    """That the weights that the run downloads are more than the boot disk of its machines holds.
+
+    What is streamed from a bucket, lies in a mounted folder or comes with a command of the user's own lands nowhere.
+    """
+    plan, run, at = launch.plan, launch.run, f"run.{launch.plan.name}"
+    model = run.model or launch.task.model or ""
+    elsewhere = model.startswith(("/", "./", "../")) or "://" in model or is_file(model)
+    if run.command or not model or elsewhere or not plan.disk_bytes or set(OFFLINE) & set(dict(run.env)):
+        return []
+    several = plan.scheduler in WITH_CLUSTER and plan.replicas is not None
+    copies = max(1, launch.machine.devices // plan.replicas.devices_per_replica) if several and plan.replicas else 1
+    if copies * plan.weights_bytes <= plan.disk_bytes:
+        return []
+    times = f"{copies} times " if copies > 1 else ""
+    message = (
+        f"{model}: the weights, {times}{plan.weights_bytes / GIB:,.0f} GiB, are downloaded to the disk of a machine, "
+        f"which has {plan.disk_bytes / GIB:,.0f} GiB"
+    )
+    buckets = plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
+    bucket = ", or a bucket that the run may read" if buckets else ""
+    fix = (
+        f"size the spec again, which gives machines a disk for them; or set {at}.model to a folder of a volume{bucket}"
+    )
+    return [Fault(path=f"{at}.model", message=message, fix=fix)]
+
+
+def check(launch: Launch, *, internet: bool, adopted: bool = False) -> None:
+    """ConfigError where the run downloads a model from the Hub and its network does not lead there, or no disk of the
+    machines holds it; what disks the machines of an adopted cluster have is not known.
+    """
     faults, at = unnamed(launch), f"run.{launch.plan.name}"
+    faults += [] if adopted else beyond_disk(launch)
     for key, model in ({} if internet else hub_models(launch)).items():
         message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"
         buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}

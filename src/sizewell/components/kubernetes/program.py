@@ -54,7 +54,7 @@ def build_runs(
     if not named:
         return {}
     for launch, _ in named:
-        reach.check(launch, internet=settings.internet)
+        reach.check(launch, internet=settings.internet, adopted=settings.kubeconfig is not None)
         reach.check_form(launch, adopted=settings.kubeconfig is not None)
     missing = [operator for operator in operators(launch for launch, _ in named) if operator not in installed]
     missing = [operator for operator in missing if not (queued and operator == "jobset")]

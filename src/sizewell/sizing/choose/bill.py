@@ -15,13 +15,12 @@ from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.candidates import Candidate, Deal
+from sizewell.sizing.choose.disks import LEAST_GIGABYTES, Disk
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.choose.shared_storage import FileSystem
 from sizewell.sizing.money import Interval, LineItem, Unpriced
 from sizewell.sizing.providers import CLOUDS
 
-DISK_BYTES: Final = 200 * costing.BILLED_GIGABYTE  # image, container and a cache of the weights
-DISK_GIGABYTES: Final = Decimal(DISK_BYTES // costing.BILLED_GIGABYTE)
 RUN_KEYS: Final = ("cloudrun.gpu.l4.second", "cloudrun.cpu.second", "cloudrun.memory.gib_second")
 NOTEBOOK_DISK: Final = "ebs.gp2.gb_month"  # what SageMaker notebooks stand on
 
@@ -47,6 +46,8 @@ class Billed(Protocol):
     def storage(self) -> FileSystem | None: ...
     @property
     def shared(self) -> tuple[LineItem, ...] | None: ...
+    @property
+    def disk(self) -> Disk: ...
     @property
     def prepaid(self) -> bool: ...
     @property
@@ -126,13 +127,14 @@ def _run_seconds(option: Billed) -> tuple[Charge, ...]:
 def _stored(option: Billed) -> Iterator[Charge]:
     """Disks, checkpoints and a file system."""
     setting, shape, need = option.setting, option.candidate.shape, option.setting.need
-    disk, _ = disk_of(shape, option.managed, need.kind, option.scheduler)
+    gigabytes = Decimal(option.disk.gigabytes)
+    disk, _ = disk_of(shape, option.managed, need.kind, option.scheduler, gigabytes=gigabytes)
     if disk == NOTEBOOK_DISK:
-        yield charges.storage(need.name, "notebook disk", DISK_GIGABYTES, disk)
+        yield charges.storage(need.name, "notebook disk", gigabytes, disk)
     elif disk.startswith(costing.PREMIUM_DISK):
-        yield charges.disks(need.name, DISK_GIGABYTES, costing.PREMIUM_DISK, option.hours, what="OS disks")
+        yield charges.disks(need.name, gigabytes, costing.PREMIUM_DISK, option.hours, what="OS disks")
     elif disk:
-        yield charges.disks(need.name, DISK_GIGABYTES, disk, option.hours)
+        yield charges.disks(need.name, gigabytes, disk, option.hours)
     if option.checkpoint_bytes:
         key = costing.object_key(shape.cloud, setting.environment)
         yield charges.stored(
@@ -143,20 +145,22 @@ def _stored(option: Billed) -> Iterator[Charge]:
         yield charges.storage(f"{need.name}-data", "file system", Decimal(files.gib), files.fee_key)
 
 
-def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str, Decimal]:
+def disk_of(
+    shape: Shape, managed: str, kind: str, scheduler: str, *, gigabytes: Decimal = Decimal(LEAST_GIGABYTES)
+) -> tuple[str, Decimal]:
     """The fee of the disk beside each machine and how many of its units; ("", 0) where none is billed apart.
 
-    In AKS a machine boots from its own temporary disk where that holds the image.
+    In AKS a machine boots from its own temporary disk where that holds what lands on it.
     """
     if managed == "sagemaker" and kind == "notebook":
-        return NOTEBOOK_DISK, DISK_GIGABYTES
+        return NOTEBOOK_DISK, gigabytes
     if managed not in (RAW, "hyperpod"):
         return "", Decimal(0)
     if shape.cloud in CLOUDS and CLOUDS[shape.cloud].fees.premium_disks:
-        if scheduler in WITH_CLUSTER and shape.temporary_bytes // 2**30 >= DISK_GIGABYTES:
+        if scheduler in WITH_CLUSTER and shape.temporary_bytes // 2**30 >= gigabytes:
             return "", Decimal(0)
-        return costing.classed_disk(costing.PREMIUM_DISK, DISK_GIGABYTES), Decimal(1)
-    return costing.boot_disk(shape), DISK_GIGABYTES
+        return costing.classed_disk(costing.PREMIUM_DISK, gigabytes), Decimal(1)
+    return costing.boot_disk(shape), gigabytes
 
 
 def stored_gigabytes(bytes_each: int, keep: int) -> Interval:

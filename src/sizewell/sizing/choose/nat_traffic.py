@@ -5,27 +5,23 @@ many. Which networks have a gateway follows from their standing parts (`billing.
 and Google Cloud have not. Machines of Azure ML stand in the service's network and an adopted cluster's in their
 owner's, where nothing is known.
 
-Sizes of images are estimates, compressed as they are pulled: vllm/vllm-openai is about 12 GB (vllm-project/vllm issue
-27154, October 2025), rocm/vllm about 22 GB (ROCm/vllm issue 363, January 2025); others are taken to be like the first.
+Sizes of images are estimates of `disks`, compressed as they are pulled.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sizewell.sizing.billing import costing, standing
-from sizewell.sizing.billing.standing import WITH_CLUSTER
 from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.choose.bill import tariff_of
+from sizewell.sizing.choose.disks import copies_of_weights, image_gigabytes
 from sizewell.sizing.choose.start_up import loaded_bytes
 from sizewell.sizing.money import CENT, Priced
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.pricing import Option
-
-IMAGE_GIGABYTES: Final = Decimal(12)
-ROCM_IMAGE_GIGABYTES: Final = Decimal(22)
 
 
 def through_nat(chosen: Option) -> list[str]:
@@ -39,12 +35,10 @@ def through_nat(chosen: Option) -> list[str]:
         return []
     if not any(charge.fee == "nat.hour" for charge in standing.parts([footing])):
         return []
-    image = ROCM_IMAGE_GIGABYTES if shape.runtime == "rocm" else IMAGE_GIGABYTES
+    image = image_gigabytes(shape.runtime)
     parts = [f"images {image} GB, estimate"]
     weights = Decimal(round(loaded_bytes(need.training or need.serving))) / costing.BILLED_GIGABYTE
-    copies = 1
-    if need.serving is not None and chosen.scheduler in WITH_CLUSTER:
-        copies = max(1, shape.accelerators // chosen.fleet.devices_per_replica)
+    copies = copies_of_weights(chosen)
     if weights:
         each = f"{copies} times {weights:,.1f} GB" if copies > 1 else f"{weights:,.1f} GB"
         parts.append(f"weights {each}")

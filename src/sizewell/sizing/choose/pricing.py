@@ -23,6 +23,7 @@ from sizewell.sizing.catalog.managed import RAW, STANDING
 from sizewell.sizing.catalog.records import PROVISIONABLE, Shape
 from sizewell.sizing.choose import bill, blocks, orchestration, services
 from sizewell.sizing.choose.candidates import Candidate, Deal
+from sizewell.sizing.choose.disks import Disk, disk_of_machine
 from sizewell.sizing.choose.fleet import Fleet
 from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S, Requirements
 from sizewell.sizing.choose.setting import NodeCounts, Setting
@@ -111,6 +112,11 @@ class Option:
     def footing(self) -> Footing:
         """Which standing parts its stack has because of it."""
         return _footing(self)
+
+    @cached_property
+    def disk(self) -> Disk:
+        """The boot disk of each of its machines."""
+        return disk_of_machine(self)
 
     @cached_property
     def items(self) -> tuple[LineItem, ...]:
@@ -574,7 +580,8 @@ def _total_usd(option: Option) -> tuple[float, float]:
     extras: list[tuple[ComparedFee, float]] = [(fees.standing(option.footing), months)]
     if option.managed == "cloud-run":
         extras += [(fees.fee(cloud, key, deal.region), 0.0) for key in bill.RUN_KEYS]  # their price is in the hour
-    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind, option.scheduler)
+    gigabytes = Decimal(option.disk.gigabytes)
+    disk, units = bill.disk_of(option.candidate.shape, option.managed, need.kind, option.scheduler, gigabytes=gigabytes)
     if disk:
         standing = need.kind == "notebook" and option.managed == "sagemaker"
         used = months if standing else machine_hours / float(HOURS_PER_MONTH)

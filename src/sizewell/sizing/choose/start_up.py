@@ -37,6 +37,7 @@ def loaded_bytes(job: ServingJob | TrainingJob | None) -> float:
     """
     if job is None or (isinstance(job, TrainingJob) and job.method == "pretrain"):
         return 0.0
-    stored = "bf16" if isinstance(job, ServingJob) and job.made_at_load else job.weights
+    at_load = job.made_at_load if isinstance(job, ServingJob) else job.method == "qlora"
+    stored = "bf16" if at_load else job.weights
     own = params_total(job.architecture) * _STORED.get(stored, 2.0)
     return own + (loaded_bytes(job.drafting) if isinstance(job, ServingJob) else 0.0)

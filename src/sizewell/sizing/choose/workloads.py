@@ -7,14 +7,15 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from sizewell.sizing.billing.costing import BILLED_GIGABYTE
 from sizewell.sizing.catalog.compatibility import capability
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.kernels import missing
 from sizewell.sizing.catalog.managed import STANDING, TITLES
-from sizewell.sizing.choose import blocks, orchestration, services
+from sizewell.sizing.choose import blocks, disks, orchestration, services
 from sizewell.sizing.choose.assumed_level import beside_the_price
-from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
+from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import (
     Sizing,
@@ -329,7 +330,7 @@ def _pool(sizing: Sizing, chosen: Option) -> Pool:
         nodes_max=chosen.counts.maximum,
         fallbacks=fallbacks(sizing, chosen),
         node_hours_per_month=Bounds.of(chosen.hours),
-        disk_bytes_per_node=DISK_BYTES,
+        disk_bytes_per_node=chosen.disk.gigabytes * BILLED_GIGABYTE,
         managed=chosen.managed,  # type: ignore[arg-type]
         served=chosen.served or None,  # type: ignore[arg-type]
         provision=chosen.provision or None,  # type: ignore[arg-type]
@@ -729,6 +730,8 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     if chosen.run_s is not None:
         minutes = start_up_s(need.training or need.serving) / 60
         sentences.append(f"{minutes:.0f} minutes to start a machine and load the weights (estimate)")
+    if chosen.candidate.provisioned:
+        sentences += disks.said(chosen, chosen.disk)
     sentences += through_nat(chosen)
     return tuple(dict.fromkeys(sentences))
 

@@ -148,6 +148,8 @@ AZURE: Final = Cloud(
         # placement groups")
         group_max=100,
         fabric_max=None,
+        boot_disk_gib_max=2048,
+        pods_on_local_disks=False,
         boot_disk_by_type=False,
         accelerator_named=False,
         tpus=False,

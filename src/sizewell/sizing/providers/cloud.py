@@ -120,6 +120,8 @@ class Machines:
     together_only_by: str  # fabric without which machines work alone; "" where any work together
     group_max: int | None  # machines in one placement group or pool; None: no limit of its own
     fabric_max: tuple[str, int] | None  # (how a fabric's name begins, most machines on it)
+    boot_disk_gib_max: int  # of those of its virtual machines and clusters, the smallest
+    pods_on_local_disks: bool  # our clusters put what pods write onto a machine's own disks, where it has any
     boot_disk_by_type: bool  # which disk a machine boots from is a column of its row
     accelerator_named: bool  # a machine's row says how the cloud calls its accelerator
     tpus: bool

@@ -136,6 +136,8 @@ GCP: Final = Cloud(
         group_max=1000,  # nodes in a pool of one zone (cloud.google.com/kubernetes-engine/quotas, from memory)
         # addresses in the subnetwork that each accelerator interface has (components/gcp/network.py)
         fabric_max=("gpudirect", 252),
+        boot_disk_gib_max=65536,
+        pods_on_local_disks=False,
         boot_disk_by_type=True,
         accelerator_named=True,
         tpus=True,
