@@ -147,11 +147,11 @@ def said(option: Placed, disk: Disk) -> list[str]:
                 f"and name its folder in the run; the disk of {disk.gigabytes:,} GB is without that"
             )
         ]
+    read = "weights that are streamed from a bucket or " if disk.weights_bytes else "what is "
     return [
-        (
-            f"boot disks of {disk.gigabytes:,} GB hold what lands on each machine ({landed}; system and image, "
-            "estimate); weights that are streamed from a bucket or read from a mounted file system would not need it"
-        )
+        f"boot disks of {disk.gigabytes:,} GB hold what lands on each machine ({landed}; system and image, estimate); "
+        + read
+        + "read from a mounted file system would not need it"
     ]
 
 
