@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 from sizewell.resources.context import Context, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.values import Flag, get, number, text
+from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
+from sizewell.sizing.billing.tariff import promised
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval
 
 if TYPE_CHECKING:
     from sizewell.resources.recorded import RecordedResource
@@ -60,16 +62,14 @@ def _hourly(what: str, *path: str) -> Pricer:
         grain = text(get(resource.inputs, *path[:-1], "grain"), "Hourly") if len(path) > 1 else "Hourly"
         if not isinstance(usd, Decimal) or currency != "USD" or grain != "Hourly":
             return (context.unpriced(resource, what, "the program does not say how many dollars an hour it is"),)
-        line = LineItem(
+        charge = Charge(
             component=context.graph.component(resource),
             what=f"{what} of {usd.normalize():,f} USD an hour",
             unit="hour",
             quantity=Interval.exactly(amount(HOURS_PER_MONTH)),
-            price=Priced(usd, "the program", context.on.isoformat()),
             how="for its whole term, used or not",
-            resource=resource.urn,
         )
-        return (line,)
+        return (promised(charge, usd, context.on, resource.urn),)
 
     return price
 

@@ -150,6 +150,19 @@ class Tariff:
 NO_PREMIUM: Final = Priced(Decimal(0), "", "")
 
 
+def promised(charge: Charge, usd: Decimal, on: date, resource: str) -> LineItem:
+    """A line at the price that the program itself promises to pay, on that day."""
+    return LineItem(
+        component=charge.component,
+        what=charge.what,
+        unit=charge.unit,
+        quantity=charge.quantity,
+        price=Priced(usd, "the program", on.isoformat()),
+        how=charge.how,
+        resource=resource,
+    )
+
+
 def unpriced(component: str, what: str, reason: str, resource: str = "") -> LineItem:
     """A line that is billed, at a price or in a quantity that nobody knows."""
     return LineItem(
