@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "keep": "exempt a stack from teardown until a date",
     "wake": "scale a stack's pools up again after a guard, a teardown or an expiry",
     "reconcile": "find resources with a stack's tag that are in no state; adopt or delete them",
+    "leave": "write the plain Pulumi program of a stack, without Sizewell; the engine sees no change",
     "validate": "compare predictions with published measurements",
     "doctor": "check the installation, the project and, with --cloud, the account",
     "mcp": "the read-only commands as tools of an agent (Model Context Protocol)",

@@ -14,9 +14,10 @@ MANY: Final = f"?{UNKNOWN_MARK}?["  # of an entry of a list whose length is not 
 
 SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 RESOURCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"
-_SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of a secret, not one
+SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of a secret, not one
 _OUTPUT: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
-_ASSETS: Final = ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
+ASSET: Final = "c44067f5952c0a294b673a41bacd8c17"
+ARCHIVE: Final = "0def7320c3a5731c473e5ecbe6d01bc7"
 _HIDDEN: Final = "[secret]"  # what `pulumi preview --json` prints for a secret
 
 
@@ -48,7 +49,7 @@ def plain_json(value: object, path: str, secrets: list[str]) -> object:
 
 def special(kind: object, value: Mapping[str, Any], path: str, secrets: list[str]) -> object:
     """A mapping with a signature: a secret, a reference to a resource, an output, an asset or an archive."""
-    if kind == _SECRET:
+    if kind == SECRET:
         secrets.append(path)
         if isinstance(value.get("plaintext"), str):  # state exported with --show-secrets: JSON in a string
             try:
@@ -64,7 +65,7 @@ def special(kind: object, value: Mapping[str, Any], path: str, secrets: list[str
         if value.get("secret"):
             secrets.append(path)
         return plain_json(value["value"], path, secrets) if "value" in value else UNKNOWN
-    if kind in _ASSETS:  # the hash is the engine's; what a person wrote is the rest
+    if kind in (ASSET, ARCHIVE):  # the hash is the engine's; what a person wrote is the rest
         return {
             key: plain_json(item, f"{path}.{key}", secrets)
             for key, item in value.items()

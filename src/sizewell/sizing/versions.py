@@ -50,6 +50,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "import": 1,
     "keep": 1,
     "launch": 1,
+    "leave": 1,
     "nothing-fits": 1,
     "policy-pack": 1,
     "policy-report": 1,

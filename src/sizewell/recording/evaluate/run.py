@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
@@ -24,6 +25,7 @@ from sizewell.recording.evaluate.failures import explained, relative
 from sizewell.recording.evaluate.isolation import isolated
 from sizewell.recording.evaluate.monitor import Engine, Monitor
 from sizewell.recording.evaluate.project import Project, read_project
+from sizewell.recording.evaluate.traced import Traced
 from sizewell.resources.hidden import FIX
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.sdk import runtime, stand_ins
@@ -39,15 +41,16 @@ def run(
     config: Mapping[str, str] | None,
     answers: Mapping[str, Mapping[str, object]] | None,
     replaces: Path | None,
+    traced: Traced | None = None,
 ) -> Plan:
-    """See `recording.evaluate.evaluate`."""
+    """See `recording.evaluate.evaluate`; `traced` keeps the requests, and where their values are from."""
     if callable(program):
         project = read_project(project_dir, stack, program=project_dir)
         entry: Callable[[], object] = program
     else:
         project = read_project(project_dir, stack, program=None if program is None else Path(program))
         entry = _program(project.program)
-    case = _Case(project, stack.rpartition("/")[2], entry, {**project.config, **(config or {})}, answers or {})
+    case = _Case(project, stack.rpartition("/")[2], entry, {**project.config, **(config or {})}, answers or {}, traced)
     for _ in range(_MOST_TRIES):
         try:
             return _attempt(case, replaces, _narrow)
@@ -71,6 +74,7 @@ class _Case:
     entry: Callable[[], Any]
     config: Mapping[str, str]
     answers: Mapping[str, Mapping[str, Any]]
+    traced: Traced | None
 
 
 class _Mismatch(Exception):  # noqa: N818 - a signal between attempts
@@ -95,7 +99,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
     # What fails is told once, as the evaluation's own error; asyncio's reports of futures left behind say it again.
     loop.set_exception_handler(lambda _loop, _context: None)
     engine = Engine()
-    monitor = Monitor(
+    monitor = (Monitor if case.traced is None else case.traced.monitor)(
         project=project.name,
         stack=stack,
         config=case.config,
@@ -113,7 +117,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
             outcome.append(error)
 
     directory = project.program if project.program.is_dir() else project.program.parent
-    with isolated(directory, project.root, replaces=replaces), quick():
+    with isolated(directory, project.root, replaces=replaces), quick(), case.traced or nullcontext():
         # A new thread has an empty context: settings, configuration and root resource of the SDK start from nothing.
         thread = threading.Thread(target=body, name=f"evaluate {stack}", daemon=True)
         thread.start()

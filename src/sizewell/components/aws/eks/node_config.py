@@ -175,7 +175,5 @@ def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> s
 
 def group_of(resources: Any) -> str:
     """The Auto Scaling group behind a managed node group."""
-    for part in resources or []:
-        for group in part.autoscaling_groups or []:
-            return str(group.name)
-    return ""
+    groups = resources[0].autoscaling_groups if resources else []
+    return str(groups[0].name) if groups else ""

@@ -5,8 +5,8 @@ is that identity's roles. The language is Azure's own
 (learn.microsoft.com/azure/logic-apps/logic-apps-workflow-definition-language).
 """
 
+import urllib.parse
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
 from sizewell.components.owned import ScheduleArgs
@@ -96,7 +96,10 @@ def idle_stop(*, pool: object, identity: object, query_url: object, query: str) 
     An empty answer is no idleness: no machines, no metrics, or somebody works.
     """
     look = call(
-        "GET", f"{query_url}/api/v1/query?query={quote(query, safe='')}", identity=identity, audience=PROMETHEUS
+        "GET",
+        f"{query_url}/api/v1/query?query={urllib.parse.quote(query, safe='')}",
+        identity=identity,
+        audience=PROMETHEUS,
     )
     idle = {"greater": ["@length(body('look')?['data']?['result'])", 0]}
     stop = pool_switch(pool=pool, identity=identity, code="Stopped")

@@ -1,0 +1,299 @@
+"""The resources of a program, as far as writing it anew has to know them: run twice, with two forms of markers.
+
+What treats a marker as if it were the value's own text does not treat both forms alike, so what comes out the same
+both times is where a value comes from. What does not, is `Lost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from google.protobuf import struct_pb2
+
+from sizewell.leave.code import quoted
+from sizewell.leave.texts import merged, read_text
+from sizewell.recording.evaluate import evaluate
+from sizewell.recording.evaluate.run import run
+from sizewell.recording.evaluate.traced import Registration, Traced
+from sizewell.recording.evaluate.values import plain
+from sizewell.recording.wire import ARCHIVE, ASSET, RESOURCE, SECRET, SIGNATURE, UNKNOWN_MARK
+from sizewell.resources.recorded import Plan
+from sizewell.sdk.expressions import (
+    Answer,
+    Asset,
+    Attr,
+    Call,
+    Encoded,
+    Expr,
+    Func,
+    Item,
+    Json,
+    Lit,
+    Lost,
+    Map,
+    Ref,
+    Secret,
+    Seq,
+    Text,
+    is_plain,
+    walk,
+)
+from sizewell.sdk.tracing import Tracer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One resource: what the engine hears of it."""
+
+    urn: str
+    type: str
+    name: str
+    kind: Any = field(compare=False)  # its class
+    typed: Any = field(compare=False)  # the SDK's class of its inputs
+    inputs: Mapping[str, Expr]
+    custom: bool
+    remote: bool
+    read: str | None = None  # the id of one that is only looked up
+    parent: str = ""
+    provider: str = ""  # URN
+    dependencies: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[Any, ...] = ()
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a component of the program itself, of which the engine only keeps what it was given."""
+        return not self.custom and not self.remote
+
+    @property
+    def written(self) -> Mapping[str, Expr]:
+        """What is written of its inputs: of a component, what can be; the state keeps the rest of it."""
+        if not self.is_group:
+            return self.inputs
+        return {key: value for key, value in self.inputs.items() if not lost(value, "") and not in_clear(value)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What a program asks for."""
+
+    plan: Plan
+    resources: Mapping[str, Resource]
+    outputs: Mapping[str, Expr]
+    decisions: tuple[tuple[str, str], ...]
+
+
+_SCALARS: Final = {  # fields of the request: the option's name
+    "protect": "protect",
+    "retainOnDelete": "retain_on_delete",
+    "deleteBeforeReplace": "delete_before_replace",
+    "importId": "import_",
+    "deletedWith": "deleted_with",
+    "version": "version",
+    "pluginDownloadURL": "plugin_download_url",
+}
+_LISTS: Final = {
+    "ignoreChanges": "ignore_changes",
+    "replaceOnChanges": "replace_on_changes",
+    "additionalSecretOutputs": "additional_secret_outputs",
+    "replace_with": "replace_with",
+    "hideDiffs": "hide_diffs",
+}
+
+
+def read_program(
+    root: Path, stack: str, *, stated: Mapping[str, Mapping[str, Any]] | None = None, settings: bool = True
+) -> Program:
+    """What the program of `root` asks for in a stack; `settings` says whether plain configuration is traced too."""
+    plan = evaluate(root, stack)
+    first, second = (_run(root, stack, form, stated or {}, settings) for form in (0, 1))
+    resources = {}
+    for urn, resource in first.resources.items():
+        other = second.resources.get(urn)
+        if other is None:
+            continue  # its name follows from a marker, and the name is told as unknown by the plan
+        inputs = {key: _same(value, other.inputs.get(key)) for key, value in resource.inputs.items()}
+        resources[urn] = replace(resource, inputs=inputs)
+    outputs = {key: _same(value, second.outputs.get(key)) for key, value in first.outputs.items()}
+    return replace(first, plan=plan, resources=resources, outputs=outputs)
+
+
+def _same(left: Expr, right: Expr | None) -> Expr:
+    """What both runs say; where they differ, nobody knows what the program does with the value."""
+    if left == right:
+        return left
+    if (
+        isinstance(left, Map)
+        and isinstance(right, Map)
+        and [k for k, _ in left.entries] == [k for k, _ in right.entries]
+    ):
+        return Map(tuple((k, _same(v, w)) for (k, v), (_, w) in zip(left.entries, right.entries, strict=True)))
+    if isinstance(left, Seq) and isinstance(right, Seq) and len(left.entries) == len(right.entries):
+        return Seq(tuple(_same(v, w) for v, w in zip(left.entries, right.entries, strict=True)))
+    if isinstance(left, Secret) and isinstance(right, Secret):
+        return Secret(_same(left.of, right.of))
+    return Lost("the program reads the text of a value that is known only after deployment")
+
+
+def _run(root: Path, stack: str, form: int, stated: Mapping[str, Mapping[str, Any]], settings: bool) -> Program:
+    traced = Traced(Tracer(form, settings=settings), stated)
+    plan = run(root, stack, program=None, config=None, answers=None, replaces=None, traced=traced)
+    reader = _Reader(traced.tracer, {registration.urn for registration in traced.registrations})
+    return Program(
+        plan=plan,
+        resources={each.urn: reader.resource(each) for each in traced.registrations},
+        outputs=reader.fields(traced.outputs) if traced.outputs is not None else {},
+        decisions=tuple(dict.fromkeys(traced.tracer.decisions)),
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    tracer: Tracer
+    urns: set[str]
+
+    def resource(self, given: Registration) -> Resource:
+        request = given.request
+        options: dict[str, Any] = {}
+        if not given.read:
+            options = {
+                ours: value
+                for theirs, ours in _SCALARS.items()
+                if (value := getattr(request, theirs)) not in ("", False)
+            }
+            for theirs in ("protect", "retainOnDelete"):
+                if request.HasField(theirs):
+                    options[_SCALARS[theirs]] = getattr(request, theirs)
+            if request.deleteBeforeReplaceDefined:
+                options["delete_before_replace"] = request.deleteBeforeReplace
+            options |= {
+                ours: tuple(value) for theirs, ours in _LISTS.items() if (value := getattr(request, theirs, ()))
+            }
+            if request.HasField("customTimeouts"):
+                limits = request.customTimeouts
+                options["custom_timeouts"] = {
+                    key: getattr(limits, key) for key in ("create", "update", "delete") if getattr(limits, key)
+                }
+            if plain(request.replacement_trigger) is not None:
+                options["replacement_trigger"] = self.value(request.replacement_trigger)
+            if request.hooks.ListFields():
+                options["hooks"] = True
+        return Resource(
+            urn=given.urn,
+            type=request.type,
+            name=request.name,
+            kind=given.kind,
+            typed=given.inputs,
+            inputs=self.fields(request.properties if given.read else request.object),
+            custom=given.read or request.custom,
+            remote=not given.read and request.remote,
+            read=request.id if given.read else None,
+            parent=request.parent if request.parent in self.urns else "",
+            provider=request.provider.rpartition("::")[0] if request.provider else "",
+            dependencies=frozenset(request.dependencies) & frozenset(self.urns),
+            options=options,
+            aliases=() if given.read else tuple(alias.SerializeToString() for alias in request.aliases),
+        )
+
+    def fields(self, struct: Any) -> dict[str, Expr]:
+        return {key: self.value(value) for key, value in sorted(struct.fields.items())}
+
+    def value(self, value: struct_pb2.Value) -> Expr:
+        kind = value.WhichOneof("kind")
+        if kind == "string_value":
+            text = value.string_value
+            if UNKNOWN_MARK in text:
+                return Lost("it is known only after deployment, and not from which output")
+            return _settled(read_text(text, self.tracer.read))
+        if kind == "number_value":
+            number = value.number_value
+            return Lit(int(number) if number.is_integer() else number)
+        if kind == "bool_value":
+            return Lit(value.bool_value)
+        if kind == "list_value":
+            return Seq(tuple(self.value(each) for each in value.list_value.values))
+        if kind == "struct_value":
+            return self._struct(value.struct_value.fields)
+        return Lit(None)
+
+    def _struct(self, given: Any) -> Expr:
+        signature = given[SIGNATURE].string_value if SIGNATURE in given else ""
+        if not signature:
+            return Map(tuple((key, self.value(each)) for key, each in sorted(given.items())))
+        if signature == SECRET:
+            return Secret(self.value(given["value"]))
+        if signature == RESOURCE:
+            return Ref(given["urn"].string_value)
+        for kinds, mark in (
+            (("FileAsset", "StringAsset", "RemoteAsset"), ASSET),
+            (("FileArchive", "AssetArchive", "RemoteArchive"), ARCHIVE),
+        ):
+            if signature == mark:
+                for kind, key in zip(kinds, ("path", "text" if mark == ASSET else "assets", "uri"), strict=True):
+                    if key in given and given[key].WhichOneof("kind") not in (None, "null_value"):
+                        return Asset(kind, self.value(given[key]))
+        return Lost("it is a value that only the engine can write")
+
+
+def _settled(value: Expr) -> Expr:
+    """An expression with its parts joined where they are plain texts, and lost where a part of it is."""
+    match value:
+        case Text(parts):
+            return _of_a_list(merged(tuple(_settled(each) for each in parts)))
+        case Json(of, style):
+            return Json(_settled(of), style)
+        case Encoded(of):
+            return Encoded(_settled(of))
+        case Call(Attr(Func("base64.b64encode", Call(Attr(of, "encode"))), "decode")):
+            return Encoded(_settled(of))
+        case Map(entries):
+            return Map(tuple((key, _settled(each)) for key, each in entries))
+        case Seq(entries):
+            return Seq(tuple(_settled(each) for each in entries))
+    return value
+
+
+def _of_a_list(value: Expr) -> Expr:
+    """The first entries of a list in a row, as the joined list that they were."""
+    if not isinstance(value, Text) or len(value.parts) < 3:
+        return value
+    items, between = value.parts[::2], value.parts[1::2]
+    first, sign = items[0], between[0]
+    if not isinstance(first, Item) or not isinstance(first.of, Item) or first.of.key != slice(None, len(items)):
+        return value
+    if len(items) == len(between) or any(each != sign for each in between):
+        return value
+    if any(each != Item(first.of, number) for number, each in enumerate(items)) or not isinstance(sign, Lit):
+        return value
+    return Func(f"{quoted(str(sign.value))}.join", first.of)
+
+
+def in_clear(value: Expr) -> bool:
+    """Whether a secret is in the program itself: it would be in another one too, in clear."""
+    return any(
+        isinstance(each, Secret)
+        and is_plain(each.of)
+        and any(isinstance(part, Lit) and part.value for part in walk(each.of))
+        for each in walk(value)
+    )
+
+
+def lost(value: Expr, path: str) -> list[tuple[str, str]]:
+    """Where a value is lost, by path, and why."""
+    match value:
+        case Lost(why):
+            return [(path, why)]
+        case Map(entries):
+            return [each for key, inner in entries for each in lost(inner, f"{path}.{key}")]
+        case Seq(entries):
+            return [each for number, inner in enumerate(entries) for each in lost(inner, f"{path}[{number}]")]
+        case Text(parts):
+            return [each for inner in parts for each in lost(inner, path)]
+        case Attr(of) | Item(of) | Call(of) | Func(_, of) | Json(of) | Encoded(of) | Secret(of) | Asset(_, of):
+            return lost(of, path)
+        case Answer():
+            return [each for key, inner in value.arguments for each in lost(inner, f"{path} ({value.token}: {key})")]
+    return []

@@ -1,0 +1,2 @@
+def handler(e, c):
+    return 1
