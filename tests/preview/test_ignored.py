@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from test_run import PROGRAM, Repository, repository
 
-from sizewell.preview.ignored import as_it_stands, kept, with_kept
+from sizewell.preview.ignored import as_it_stands, kept, with_imported, with_kept
 from sizewell.preview.records import PolicyReport
+from sizewell.recording.sources.files import read_preview
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 
 __all__ = ["repository"]
@@ -97,3 +100,34 @@ def test_what_is_kept_comes_with_the_component_that_registers_it() -> None:
     assert with_kept(before, Plan(project="p", stack="dev", resources=())).resources == before.resources
     renamed = plan({}, name="n", aliases=("m",))
     assert with_kept(before, renamed) == renamed
+
+
+def test_a_machine_that_is_imported_is_no_new_cost(repository: Repository) -> None:
+    repository.program(text="import pulumi")
+    repository.commit()
+    importing = PROGRAM.replace("name, props, None)", 'name, props, pulumi.ResourceOptions(import_="i-1"))')
+    repository.program(text=importing.format(machine="p4d.24xlarge", size=100))
+    (stack,) = repository.preview(base="main").stacks
+    assert stack.after.usd_per_month == stack.before.usd_per_month
+    assert stack.after.usd_per_month.expected > 10_000
+    assert any("imported: it runs and is billed already" in note for note in stack.notes)
+
+
+def test_what_is_imported_stands_on_both_sides(tmp_path: Path) -> None:
+    """It runs and is billed already: its price is no change, and the policies judge it as new."""
+    states = [
+        {"urn": f"urn:pulumi:dev::p::aws:ec2/instance:Instance::{name}", "type": "aws:ec2/instance:Instance",
+         "custom": True, "id": "i-1", "inputs": {"instanceType": "g5.2xlarge"}}
+        for name in ("imported", "created")
+    ]  # fmt: skip
+    steps = [
+        {"op": op, "urn": state["urn"], "newState": state}
+        for op, state in zip(("import", "create"), states, strict=True)
+    ]
+    (tmp_path / "plan.json").write_text(json.dumps({"steps": steps}))
+    read = read_preview(tmp_path / "plan.json")
+    assert read.before.resources == ()
+    before, names = with_imported(read.before, read.after)
+    assert before is not None
+    assert (names, [each.name for each in before.resources]) == (("imported",), ["imported"])
+    assert with_imported(before, read.after)[1] == ()

@@ -243,6 +243,16 @@ def test_machines_of_a_cluster_for_data_are_priced_beside_its_surcharge(
     assert {what.partition(",")[0] for what in without} == {f"{service} surcharge"}
 
 
+@pytest.mark.parametrize(
+    ("ends", "floor"), [({"autoTerminationPolicy": {"idleTimeout": 3600}}, "0.00"), ({}, "1676.08")]
+)
+def test_a_group_of_its_own_ends_with_its_cluster(ends: dict[str, object], floor: str) -> None:
+    cluster = make(EMR, {**MASTER, **ALIVE, **ends}, "c")
+    group = make("aws:emr/instanceGroup:InstanceGroup", {**T4_NODES, "clusterId": UNKNOWN}, "g", clusterId=cluster)
+    month = priced(cluster, group).cost().run_rate.usd_per_month
+    assert (str(month.floor), str(month.expected)) == (floor, "1676.08")
+
+
 def test_a_policy_that_scales_a_cluster_for_data_moves_its_ceiling() -> None:
     cluster = make(EMR, {**MASTER, **ALIVE, "coreInstanceGroup": T4_NODES}, "c")
     limits = {"computeLimits": [{"unitType": "Instances", "minimumCapacityUnits": 1, "maximumCapacityUnits": 10}]}

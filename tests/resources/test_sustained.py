@@ -83,3 +83,10 @@ def test_a_group_has_it_on_those_that_always_run() -> None:
 )  # fmt: skip
 def test_what_is_paid_by_a_contract_has_none(own: dict[str, Any], usd: Decimal) -> None:
     assert month(vm("n2-standard-4"), **own) == f"{usd:.2f}"
+
+
+@pytest.mark.parametrize(("action", "disk"), [("DELETE", "0.00"), ("STOP", "1.00")])
+def test_a_machine_that_ends_after_its_run_has_no_floor_and_no_discount(action: str, disk: str) -> None:
+    limit = {"instanceTerminationAction": action, "maxRunDuration": {"seconds": 14400}}
+    cost = priced(vm("n2-standard-4", scheduling=limit)).cost().run_rate.usd_per_month
+    assert (f"{cost.floor:.2f}", f"{cost.expected:.2f}") == (disk, f"{N2 + 1:.2f}")

@@ -65,6 +65,19 @@ def with_retained(
     return before, after, None if replaced is None else replaced - urns, names
 
 
+def with_imported(before: Plan | None, after: Plan) -> tuple[Plan | None, tuple[str, ...]]:
+    """`before` with what the program begins to manage, as it will be: it runs and is billed already. Its names, too."""
+    if before is None:
+        return before, ()
+    known = before.by_urn()
+    new = [
+        each for each in after.resources if each.imported and not any(urn in known for urn in (each.urn, *each.aliases))
+    ]
+    if not new:
+        return before, ()
+    return replace(before, resources=(*before.resources, *new)), tuple(sorted(each.name for each in new))
+
+
 def kept_urns(before: Plan, after: Plan) -> set[str]:
     """What leaves the program and is still billed: retained, protected, or committed to for a term."""
     now = after.by_urn()

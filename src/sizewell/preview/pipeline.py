@@ -22,7 +22,7 @@ from sizewell.preview.changes import changed
 from sizewell.preview.describe import tags_of
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
-from sizewell.preview.ignored import as_it_stands, with_kept, with_retained
+from sizewell.preview.ignored import as_it_stands, with_imported, with_kept, with_retained
 from sizewell.preview.launched import with_launched
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
@@ -454,6 +454,8 @@ def _sides_of(
         f"{each}: replaced and retained (retain on delete): the old one stays and is billed beside the new"
         for each in retained
     )
+    before, imported = with_imported(before, after)
+    notes += tuple(f"{each}: imported: it runs and is billed already, so it is no change" for each in imported)
     before, after, launched = with_launched(before, after, replaced)
     notes += launched
     own = None

@@ -53,6 +53,7 @@ class Machine:
     image: object = None  # that it boots from
     own_disk: bool = False  # whether it boots from a disk that is a resource of its own, or in a storage pool
     on_nodes: bool = False  # whether it stands on sole-tenant nodes, which are billed whole
+    stops: bool = False  # after a time of its own, and is not deleted
     keeps_disks: bool = False  # whether its disks stay, and bill, while it does not run
     runs: bool = True  # False where it is to be stopped
     interfaces: tuple[str, ...] | Unknown = ()  # of its local SSDs, "NVME" or "SCSI" each, sorted
@@ -226,6 +227,11 @@ def _market(spot: Flag, flexible: Flag) -> Text:
     return UNKNOWN if UNKNOWN in (spot, flexible) else "on-demand"
 
 
+def ends_after(inputs: object) -> bool:
+    """Whether an instance states how long it runs before the cloud stops or deletes it."""
+    return get(inputs, "scheduling", "maxRunDuration") is not None
+
+
 def instance_machine(inputs: object) -> Machine:
     """The machine of a compute instance or instance template."""
     scheduling = get(inputs, "scheduling")
@@ -262,6 +268,7 @@ def instance_machine(inputs: object) -> Machine:
         image=image,
         on_nodes=_on_nodes(scheduling),
         keeps_disks=True,
+        stops=ends_after(inputs) and str(get(scheduling, "instanceTerminationAction")).upper() != "DELETE",
         runs=text(get(inputs, "desiredStatus")) not in ("TERMINATED", "SUSPENDED"),
         interfaces=_interfaces(scratch, more if isinstance(more, Unknown) else _scratch(more)),
         platform=_platform(inputs),

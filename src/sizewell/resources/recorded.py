@@ -79,6 +79,7 @@ class RecordedResource:
     replacement_trigger: object = None  # another value replaces the resource
     replace_with: tuple[str, ...] = ()  # URNs: it is replaced whenever one of them is
     secret_paths: tuple[str, ...] = ()
+    imported: bool = field(default=False, compare=False)  # it runs, and the engine begins to manage it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -265,6 +265,7 @@ class Monitor:
             custom=request.custom,
             protect=protect,
             retain_on_delete=retain,
+            imported=bool(request.importId),
             aliases=alias_urns(
                 specs,
                 stack=self._stack,

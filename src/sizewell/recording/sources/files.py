@@ -57,7 +57,7 @@ def read_preview(path: Path) -> PreviewFile:
                     stands = old is not None and op not in ("create", "import")
                     kept = before.add(old, going=op in _STANDS) if stands and old is not None else None
                     if new is not None and op not in BEFORE_ONLY:
-                        after.add(new, same_as=kept)
+                        after.add({**new, "importID": new.get("id")} if op == "import" else new, same_as=kept)
             elif key == "config":
                 config = {name: str(value) for name, value in (stream.value() or {}).items()}
             elif key == "changeSummary":
@@ -221,6 +221,7 @@ def _recorded(state: Mapping[str, Any]) -> RecordedResource:
         replacement_trigger=plain_json(state.get("replacementTrigger"), "", []),
         replace_with=tuple(state.get("replaceWith") or ()),
         secret_paths=tuple(secrets),
+        imported=bool(state.get("importID")),
     )
 
 

@@ -46,8 +46,7 @@ def _sized(wanted: Count, most: Count = None, *, ends: bool = False) -> Size:
 
 
 def _emr(resource: RecordedResource, context: Context) -> Outcome:
-    inputs = resource.inputs
-    ends = flag(inputs.get("keepJobFlowAliveWhenNoSteps")) is not True or bool(get(inputs, "autoTerminationPolicy"))
+    inputs, ends = resource.inputs, _emr_ends(resource.inputs)
     most = _most_units(resource, context)
     lines: list[LineItem] = []
     for name, largest in (("masterInstanceGroup", None), ("coreInstanceGroup", most)):
@@ -57,6 +56,17 @@ def _emr(resource: RecordedResource, context: Context) -> Outcome:
         if (fleet := inputs.get(name)) is not None:
             lines += _fleet(resource, context, fleet, ends=ends)
     return tuple(lines) or (context.unpriced(resource, "machines of the cluster", "no group of them is stated"),)
+
+
+def _emr_ends(inputs: object) -> bool:
+    """Whether a cluster ends by itself: with its last step, or some time after it."""
+    return flag(get(inputs, "keepJobFlowAliveWhenNoSteps")) is not True or bool(get(inputs, "autoTerminationPolicy"))
+
+
+def _ends_with_cluster(resource: RecordedResource, context: Context) -> bool:
+    """Whether a group or fleet of its own goes with a cluster of this program that ends by itself."""
+    clusters = context.graph.referenced(resource, "clusterId", EMR)
+    return bool(clusters) and isinstance(clusters, tuple) and all(_emr_ends(each.inputs) for each in clusters)
 
 
 def _most_units(resource: RecordedResource, context: Context) -> Count:
@@ -147,11 +157,12 @@ def _fleet(resource: RecordedResource, context: Context, fleet: object, *, ends:
 
 
 def _emr_group(resource: RecordedResource, context: Context) -> Outcome:
-    return tuple(_group(resource, context, resource.inputs))
+    return tuple(_group(resource, context, resource.inputs, ends=_ends_with_cluster(resource, context)))
 
 
 def _emr_fleet(resource: RecordedResource, context: Context) -> Outcome:
-    return tuple(_fleet(resource, context, resource.inputs)) or Free("no machine of it is ordered")
+    ends = _ends_with_cluster(resource, context)
+    return tuple(_fleet(resource, context, resource.inputs, ends=ends)) or Free("no machine of it is ordered")
 
 
 def _dataproc(resource: RecordedResource, context: Context) -> Outcome:

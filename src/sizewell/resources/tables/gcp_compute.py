@@ -49,6 +49,8 @@ def _machines(
             lines += pools.addresses(resource, context, public=has, hours=hours, key=fee, each=machine.addresses)
     if machine.keeps_disks and schedule_of(context.graph, resource) is not None and isinstance(size.most, int):
         hours = size.hours()  # a schedule stops the machine, and its disks stay
+    if machine.stops:
+        hours = fixed(size.most).hours()  # and so does a limit of its run
     key = disk_key(machine.disk_type)
     if machine.own_disk:
         return [*lines, *_more_disks(resource, context, machine, hours)]
@@ -230,7 +232,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
         owned = context.graph.referenced(resource, "bootDisk", *_DISKS)
         image = owned[0].inputs.get("image") if isinstance(owned, tuple) and owned else UNKNOWN
         machine = replace(machine, image=image, system=gcp_nodes.licence(image), own_disk=True)
-    lines = _machines(resource, context, machine, fixed(1))
+    lines = _machines(resource, context, machine, _one(resource.inputs))
     extra = items(resource.inputs.get("attachedDisks"))
     if isinstance(extra, Unknown):
         lines.append(context.unpriced(resource, "attached disks", "known only after deployment"))
@@ -242,7 +244,12 @@ def _from_template(resource: RecordedResource, context: Context) -> Outcome:
     inputs = gcp_nodes.copied_inputs(context.graph, resource)
     if isinstance(inputs, Unknown):
         return (context.unpriced(resource, "machine", "its template is not in this plan"),)
-    return tuple(_machines(resource, context, gcp_nodes.instance_machine(inputs), fixed(1)))
+    return tuple(_machines(resource, context, gcp_nodes.instance_machine(inputs), _one(inputs)))
+
+
+def _one(inputs: object) -> Size:
+    """One machine, and none at the least where it ends by itself."""
+    return Size(least=0 if gcp_nodes.ends_after(inputs) else 1, wanted=1, most=1)
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
