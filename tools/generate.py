@@ -54,6 +54,16 @@ def stock_schema() -> Files:
     return _published("stock", schema())
 
 
+def evidence_files() -> Files:
+    from sizewell.evidence.page import page
+    from sizewell.evidence.record import read, schema
+    from sizewell.sizing.catalog import load
+
+    paths = sorted((ROOT / "evidence").glob("*.json"))
+    records = [read(path.read_text(encoding="utf-8"), str(path), load()) for path in paths]
+    return {**_published("evidence", schema()), "docs/reference/evidence.md": page(records)}
+
+
 def timeline_schema() -> Files:
     from sizewell.teardown.timeline import Timeline
 
@@ -158,6 +168,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     decision_schema,
     preview_schema,
     stock_schema,
+    evidence_files,
     timeline_schema,
     teardown_schema,
     policy_schema,

@@ -17,6 +17,8 @@ import yaml
 
 from sizewell.clouds.prices import asking
 from sizewell.economics.own import read_figures
+from sizewell.evidence import record as evidence
+from sizewell.evidence.journal import read as journal_of_a_run
 from sizewell.launch.scripts import manifest
 from sizewell.policy.config import read_config
 from sizewell.preview.guardrails import read_limits
@@ -132,6 +134,8 @@ READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and wh
     "checkpoint": lambda path: scripts().Manifest.from_json(path.name, path.read_bytes()).step == 100,
     "checkpoint-pointer": lambda path: scripts().pointed(path.read_bytes()) == 100,
     "decision": lambda path: Decision.from_json(path).environment == "dev",
+    "evidence": lambda path: evidence.read(path.read_text(), path.name, load()).stage("up").outcome == "failed",
+    "evidence-run": lambda path: journal_of_a_run(path).steps["up"].cause == "capacity",
     "guardrails": lambda path: read_limits(path).total_budget == 15000,
     "observed": lambda path: read_observed(path, load()).batch == 2,
     "pool-usage": lambda path: added_up([(path.name, json.loads(path.read_text()))])[0].pool == "train",

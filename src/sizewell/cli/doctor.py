@@ -95,7 +95,7 @@ def command(args: Arguments) -> int:
         )
         raise UsageError(f"{missing}\n  fix: sizewell doctor {args.stack or 'STACK'} --cloud")
     if args.cloud:
-        findings = _cloud(args.stack, today)
+        findings = account(args.stack, today)
     else:
         findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_pinned(), *_project(today)]
     if args.json and args.report:
@@ -148,7 +148,7 @@ def _report(findings: list[Finding], stack: str) -> str:
     return "".join(f"{redaction.redacted(line, names)}\n" for line in lines)
 
 
-def _cloud(stack: str, today: date) -> list[Finding]:
+def account(stack: str, today: date) -> list[Finding]:
     """What the stack's cloud says, and which of the versions in use age."""
     from sizewell.cli import ages, judging
     from sizewell.clouds.preflight.needs import needs_of

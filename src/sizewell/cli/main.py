@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "wake": "scale a stack's pools up again after a guard, a teardown or an expiry",
     "reconcile": "find resources with a stack's tag that are in no state; adopt or delete them",
     "leave": "write the plain Pulumi program of a stack, without Sizewell; the engine sees no change",
+    "evidence": "build a small stack in your account, destroy it, and keep a signed record of that",
     "validate": "compare predictions with published measurements",
     "doctor": "check the installation, the project and, with --cloud, the account",
     "mcp": "the read-only commands as tools of an agent (Model Context Protocol)",

@@ -19,6 +19,8 @@ WRITTEN: Final[Mapping[str, int]] = {
     "checkpoint": 1,
     "checkpoint-pointer": 1,  # latest.json
     "decision": 1,
+    "evidence": 1,  # the record of a run in an account
+    "evidence-run": 1,  # the journal of one
     "guardrails": 1,
     "own-hardware": 1,  # figures of servers, for `economics --hardware`
     "observed": 1,  # a measurement, for `size --observed`
@@ -45,6 +47,8 @@ PRINTED: Final[Mapping[str, int]] = {
     "checklist": 1,
     "commitments": 1,  # `economics` of stacks
     "economics": 1,
+    "evidence-filed": 1,
+    "evidence-plan": 1,
     "explanation": 1,
     "forecast": 1,
     "import": 1,

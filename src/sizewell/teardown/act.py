@@ -1,4 +1,4 @@
-"""What changes a cloud: empties a pool, wakes it, destroys a stack. The only code of Sizewell that does.
+"""What changes a cloud: empties a pool, wakes it, builds and destroys a stack. The only code of Sizewell that does.
 
 Nothing here decides. Sizes are moved by the call that the pool's own guard makes, and by none other; minimum and
 maximum are Pulumi's, and move only where the guard moves them too. Destroyed is by the engine, from the state.
@@ -58,6 +58,11 @@ def publish(client: Client, topic: Topic, subject: str, message: str) -> Topic:
     publishes = WRITES[topic.cloud].publish
     assert publishes is not None  # noqa: S101  (a cloud whose topics are read sends to them)
     return publishes(client, topic, subject, message)
+
+
+def up(backend: Backend, stack: str, *, timeout_s: float, begun: Callable[[int], None]) -> str:
+    """Build a stack, for `sizewell evidence` alone; `begun` gets the engine's process before it starts."""
+    return backend.up(stack, timeout_s=timeout_s, begun=begun)
 
 
 def destroy(

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from sizewell.teardown.enginelocks import EngineLock, broken_state, locks, state
 LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
 _HALF = ("EOF", "JSON input")  # what the engine says of a state file that another engine is writing
+INTERRUPTED_S: Final = 120.0  # in which an interrupted engine ends what it has begun
 _STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -105,6 +107,45 @@ class Backend:
         return {
             str(key): entry.get("objectValue", entry.get("value")) for key, entry in entries if isinstance(entry, dict)
         }
+
+    def init(self, stack: str) -> None:
+        """Make a stack of which the backend knows nothing yet."""
+        self._run("stack", "init", checked(stack))
+
+    def up(self, stack: str, *, timeout_s: float, begun: Callable[[int], None]) -> str:
+        """Build what the program says. `begun` gets the number of the engine's process, and has put it down, before the
+        engine starts: where this process is killed before that, no engine starts. At its time-out the engine is
+        interrupted, so that it writes down what it has built.
+        """
+        words = ("up", "--stack", checked(stack), "--yes", "--skip-preview", "--suppress-progress")
+        arguments = (*words, "--color", "never", "--non-interactive")
+        _must_be_on_path()
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r go && exec pulumi "$@" </dev/null', "pulumi", *arguments],
+            cwd=self.root,
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            begun(process.pid)
+            output, errors = process.communicate("go\n", timeout=timeout_s)
+        except BaseException as error:
+            late = isinstance(error, subprocess.TimeoutExpired)
+            process.send_signal(signal.SIGINT)
+            try:
+                process.communicate(timeout=INTERRUPTED_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+            if late:
+                raise ServiceError(f"{stack}: pulumi up: not finished after {timeout_s:g} s") from None
+            raise
+        if process.returncode:
+            raise _fault(words, errors + output)
+        return output
 
     def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
         """Destroy what the state has, protected resources excluded, without the program; the output of the engine."""
@@ -216,8 +257,7 @@ class Backend:
     def _start(
         self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        if shutil.which("pulumi") is None:
-            raise ServiceError("pulumi is not on PATH\n  fix: install it: https://www.pulumi.com/docs/install/")
+        _must_be_on_path()
         command: Sequence[str] = ("pulumi", *arguments, "--non-interactive")
         seconds = timeout_s or self.timeout_s
         settings = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment, **(environment or {})}
@@ -227,6 +267,11 @@ class Backend:
             )
         except subprocess.TimeoutExpired:
             raise ServiceError(f"pulumi {' '.join(arguments[:2])}: not finished after {seconds:g} s") from None
+
+
+def _must_be_on_path() -> None:
+    if shutil.which("pulumi") is None:
+        raise ServiceError("pulumi is not on PATH\n  fix: install it: https://www.pulumi.com/docs/install/")
 
 
 def checked(stack: str) -> str:

@@ -10,8 +10,13 @@ from typing import Any
 
 def this() -> dict[str, str]:
     """What tells this process from every other one; {} where the system does not say (it is no Linux)."""
+    return of(os.getpid())
+
+
+def of(pid: int) -> dict[str, str]:
+    """What tells a process of this machine from every other one; {} where it has ended, or the system does not say."""
     try:
-        return {**_place(), "pid": str(os.getpid()), "started": _started(os.getpid())}
+        return {**_place(), "pid": str(pid), "started": _started(pid)}
     except OSError:
         return {}
 

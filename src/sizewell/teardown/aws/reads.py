@@ -135,8 +135,8 @@ def _kind(arn: str) -> str:
 
 
 def _gone(aws: Aws, region: str, things: Sequence[Thing]) -> set[str]:
-    """Machines that are terminated, and what is attached to a machine: tags outlive machines by an hour, and disks and
-    interfaces of a machine go with it.
+    """Machines that are terminated, what is attached to a machine, and keys whose deletion is scheduled: tags outlive
+    machines by an hour and keys by a week or more, and disks and interfaces of a machine go with it.
     """
     gone: set[str] = set()
     machines = [thing.identity.rpartition("/")[2] for thing in things if thing.kind == "ec2 instance"]
@@ -155,6 +155,14 @@ def _gone(aws: Aws, region: str, things: Sequence[Thing]) -> set[str]:
             for volume in aws.pages("ec2", region, "describe_volumes", "Volumes", Filters=filters)
         }
         gone |= {volume for volume in volumes if volume not in held or held[volume]}
+    for key in (thing.identity.rpartition("/")[2] for thing in things if thing.kind == "kms key"):
+        try:
+            state = aws.call("kms", region, "describe_key", KeyId=key)["KeyMetadata"]["KeyState"]
+        except CloudError as error:  # who may list tags need not see keys; then it counts as there
+            if error.reason not in ("denied", "missing"):
+                raise
+            continue
+        gone |= {key} if str(state).startswith("Pending") and "Deletion" in str(state) else set()
     return gone
 
 

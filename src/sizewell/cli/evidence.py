@@ -1,0 +1,477 @@
+"""`sizewell evidence`: an acceptance run in one's own account, its record, and the page of all records."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sizewell.cli import output, project
+from sizewell.cli.commands import Arguments, Group
+from sizewell.cli.parameters import PATH, Choice, stacks
+from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.versions import schema_of
+
+if TYPE_CHECKING:
+    from sizewell.evidence.journal import Notes
+    from sizewell.evidence.prepare import Prepared
+    from sizewell.evidence.record import Name, Record, Stage
+    from sizewell.evidence.run import Run
+    from sizewell.sizing.records.decision import Decision
+
+DESCRIPTION = """Build a small stack in your own account, look at it, destroy it, and keep a record of that.
+
+`run` prints each stage with its price, and does them with --yes: rights and quotas, up, reachable, its guard seen
+to fire on idle machines (--stage guard: it takes over an hour), destroyed, and an inventory by tags. The limits of
+money and time leave enough for the last two. Killed at any point, `resume` goes on and `clean` takes it down; both end
+with an inventory. If this machine fails, the expiry stack, which is built first, stops the machines on the day
+that ttl in the spec gives.
+
+`write` shows the record, and with --yes writes and signs it. The record has no free text: versions, regions,
+machine types, figures, durations and causes in fixed words. `add` files a signed record under evidence/ and
+writes the page there; a record that was changed is refused.
+"""
+EXAMPLES = """examples:
+  sizewell evidence run trial                         what would be done, and the price of each stage
+  sizewell evidence run trial --max-usd 5 --yes
+  sizewell evidence resume trial                      after a crash; or clean: take it down
+  sizewell evidence write trial                       the record, shown
+  sizewell evidence write trial --bill focus.csv --key ~/.ssh/id_ed25519 --yes
+  sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
+
+exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 something
+may be left, or nobody knows: `sizewell evidence clean STACK`
+"""
+DEFAULT: Final = ("rights", "up", "reachable")
+OFFERED: Final = (*DEFAULT, "guard")
+_AS_OPTIONS: Final = {"--resume": "resume", "--clean": "clean"}
+
+
+class _Evidence(Group):
+    """`evidence --resume` is `evidence resume`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_AS_OPTIONS.get(word, word) for word in args[:1]] + args[1:])
+
+
+command = _Evidence("evidence", help=DESCRIPTION, epilog=EXAMPLES)
+_stack = click.argument("stack", shell_complete=stacks, help="a stack with a decision, of which nothing stands")
+_of_a_run = click.argument(
+    "stack", required=False, shell_complete=stacks, help="the stack of the run (default: the one that is not over)"
+)
+_json = click.option("--json", is_flag=True, help="print the record as JSON")
+
+
+@command.command("run", help="Print the stages with their prices; with --yes, do them.")
+@_stack
+@click.option("--stage", "stages", multiple=True, type=Choice(OFFERED), help="only these (default: all but guard)")
+@click.option("--max-usd", type=float, default=5.0, metavar="USD", help="limit of money (default: 5)")
+@click.option("--max-time", default="3h", metavar="DURATION", help="limit of time, from `up` on (default: 3h)")
+@click.option("--yes", is_flag=True, help="do it")
+@_json
+def run(args: Arguments) -> int:
+    from sizewell.evidence import journal
+    from sizewell.evidence.prepare import hours_to_end, prepared
+
+    root, now, today = project.root(), datetime.now(UTC), date.today()  # noqa: DTZ011 - the user's own calendar
+    decision = _decision(root, args.stack)
+    usd, seconds = _limits(args)
+    path = journal.path_of(root, args.stack)
+    with journal.held(path):
+        if path.exists() and args.stack in journal.unfinished(root):
+            fix = f"sizewell evidence resume {args.stack}, or clean in place of resume"
+            raise UsageError(f"{args.stack}: an earlier run of it may have left something\n  fix: {fix}")
+        wanted: Sequence[Any] = args.stages or DEFAULT
+        if {"reachable", "guard"} & {*wanted}:
+            wanted = ("up", *wanted)
+        plan = prepared(
+            root,
+            args.stack,
+            decision,
+            engine=_engine(),
+            wanted=wanted,
+            usd_limit=usd,
+            seconds_limit=seconds,
+            now=now,
+            today=today,
+        )
+        started = _opened(root, plan.notes, journal.Journal(path, plan.notes, journal.Clock(), resumed=False))
+        end_usd = plan.notes.usd_per_hour_max * hours_to_end(decision, today)
+        if not args.yes:
+            if args.json:
+                output.print_json({"schema": schema_of("evidence-plan"), **_plan(started, plan)})
+                return 0
+            _print_plan(started, plan)
+            until = (
+                f"ttl-{args.stack} stops its machines on {decision.expires_at}, at most {end_usd:.2f} USD until then"
+            )
+            output.console().print(f"if this machine fails: {until}; the rest is billed until `evidence clean`")
+            print(f"nothing was built; to do it: sizewell evidence run {args.stack} --max-usd {usd:g} --yes")
+            return 0
+        _must_be_empty(started)
+        started.journal.write()
+        return _went(started, started.go(), as_json=args.json)
+
+
+@command.command("resume", help="Go on with a run that was killed, up to its end: nothing left.")
+@_of_a_run
+@_json
+def resume(args: Arguments) -> int:
+    with _taken_up(args) as started:
+        if not started.journal.built:
+            _must_be_empty(started)
+        return _went(started, started.go(), as_json=args.json)
+
+
+@command.command("clean", help="Try no further stage: destroy what a run has built, and ask what is left.")
+@_of_a_run
+@_json
+def clean(args: Arguments) -> int:
+    with _taken_up(args) as started:
+        return _went(started, started.down("not asked for"), as_json=args.json)
+
+
+@command.command("write", help="Show the record of a run; with --yes, write it and sign it.")
+@_of_a_run
+@click.option("--key", type=PATH, metavar="FILE", help="an SSH key of yours that signs it")
+@click.option("--bill", type=PATH, multiple=True, metavar="FILE", help="FOCUS export with what the run cost")
+@click.option("--observed", type=PATH, metavar="FILE", help="measurement, as of `size --observed`, during the run")
+@click.option("--yes", is_flag=True, help="write it under .sizewell/evidence/records")
+@_json
+def write(args: Arguments) -> int:
+    from sizewell.evidence import signing
+    from sizewell.evidence.journal import FOLDER
+    from sizewell.sizing.files import write_whole
+
+    with _taken_up(args, over=True) as started:
+        stack = started.journal.notes.stack
+        record = _record(started, _added(started, args.bill, args.observed))
+        print(record.to_json(), end="")
+        if not args.yes:
+            output.note(f"nothing was written; to do it: sizewell evidence write {stack} --key FILE --yes")
+            return 0
+        if args.key is None:
+            raise UsageError(
+                f"--key is missing: a record is signed\n  fix: sizewell evidence write {stack} --key FILE --yes"
+            )
+        target = project.root() / FOLDER / "records" / record.file_name
+        with tempfile.TemporaryDirectory(prefix="sizewell-evidence-") as folder:
+            draft = Path(folder) / record.file_name
+            draft.write_text(record.to_json(), encoding="utf-8")
+            signature = signing.sign(draft, args.key).read_text(encoding="ascii")
+        write_whole(signing.beside(target), signature)
+        write_whole(target, record.to_json())
+        output.note(f"wrote {project.shown(target)}; to file it: sizewell evidence add {project.typed(target)}")
+        return 0
+
+
+@command.command("add", help="Check a signed record and file it under evidence/, with the page of all of them.")
+@click.argument("file", type=PATH, help="a record; its signature is beside it, as FILE.sig")
+@click.option("--signers", type=PATH, metavar="FILE", help="trusted keys (default: evidence/allowed_signers)")
+@_json
+def add(args: Arguments) -> int:
+    from sizewell.evidence import page, signing
+    from sizewell.sizing.files import write_whole
+
+    root = project.root()
+    folder = root / "evidence"
+    signers = args.signers or root / signing.SIGNERS
+    record = _checked(args.file, signers)
+    filed = {path: _checked(path, signers) for path in sorted(folder.glob("*.json"))}
+    target = folder / record.file_name
+    known = filed.get(target)
+    if known is not None and known != record and known.run != record.run:
+        raise UsageError(f"{project.shown(target)}: is of another run\n  fix: keep both: rename neither, add one alone")
+    text, signature = args.file.read_text(encoding="utf-8"), signing.beside(args.file).read_text(encoding="utf-8")
+    write_whole(signing.beside(target), signature)
+    write_whole(target, text)
+    write_whole(folder / "README.md", page.page([*(each for path, each in filed.items() if path != target), record]))
+    if args.json:
+        output.print_json({"schema": schema_of("evidence-filed"), "file": project.shown(target), "run": record.run})
+    else:
+        print(f"filed {project.shown(target)}; evidence/README.md has {len({*filed, target})} of them")
+    return 0
+
+
+# What the actions share -----------------------------------------------------------------------------------------------
+
+
+def _limits(args: Arguments) -> tuple[float, float]:
+    from sizewell.sizing.units import duration_s
+
+    if not 0 < args.max_usd <= 1000:
+        raise UsageError(f"--max-usd: must be above 0 and at most 1000, got {args.max_usd:g}")
+    try:
+        seconds = duration_s(args.max_time)
+    except ValueError as error:
+        raise UsageError(f"--max-time: {error}") from None
+    if not 0 < seconds <= 86_400:
+        raise UsageError(f"--max-time: must be above 0 and at most 24h, got {args.max_time}")
+    return args.max_usd, seconds
+
+
+def _decision(root: Path, stack: str) -> Decision:
+    from sizewell.sizing.records.decision import Decision
+
+    path = project.decision_path(root, stack)
+    if not path.is_file():
+        known = ", ".join(each.stem for each in project.decisions(root)) or "none so far"
+        fix = f"sizewell new notebook --stack {stack}, then sizewell size --stack {stack}; decided are: {known}"
+        raise UsageError(f"{stack} has no decision\n  fix: {fix}")
+    return Decision.from_json(path)
+
+
+def _engine() -> str:
+    """The engine's version; "0.0" where there is none, which `up` then says."""
+    import shutil
+    import subprocess
+
+    if shutil.which("pulumi") is None:
+        return "0.0"
+    done = subprocess.run(["pulumi", "version"], capture_output=True, text=True, check=False, timeout=60)
+    return done.stdout.strip() or "0.0"
+
+
+def _opened(root: Path, notes: Notes, opened_journal: Any) -> Run:
+    """A run with the real engine and clouds."""
+    from sizewell.cli import doctor, teardown
+    from sizewell.evidence.run import Run
+    from sizewell.evidence.world import Account, Check, connects
+    from sizewell.sizing.catalog import load
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.config import PATH, parse_config, read_config
+    from sizewell.teardown.gather import StatusReader
+
+    stated = (root / PATH).exists()
+    config = read_config(root) if stated else parse_config({"schema": schema_of("teardown"), "journal": "file:///none"})
+    catalog = load()
+
+    def fresh() -> StatusReader:  # without the journal of teardown: no lease keeps what a run has built
+        backend = Backend(root=root)
+        return StatusReader(
+            backend=backend, config=config, accounts=lambda stack: teardown.accounts(root, stack), catalog=catalog
+        )
+
+    def checks() -> list[Check]:
+        found = doctor.account(notes.stack, datetime.now(UTC).date())
+        for each in found:
+            if each.state == "wrong":
+                output.note(f"{each.about}: {each.detail}" + (f"\n  fix: {each.fix}" if each.fix else ""))
+        return [Check(each.about, each.state, each.code) for each in found]
+
+    world = Account(
+        root=root,
+        project=teardown.project_name(root),
+        journal=opened_journal,
+        clock=opened_journal.clock,
+        fresh=fresh,
+        checks=checks,
+        connect=connects,
+    )
+    return Run(journal=opened_journal, world=world, clock=opened_journal.clock, say=output.note)
+
+
+def _must_be_empty(started: Run) -> None:
+    """Refuse a stack of which something stands: a run destroys what has its tags."""
+    from sizewell.evidence.world import Account
+
+    world = started.world
+    assert isinstance(world, Account)  # noqa: S101
+    backend, notes = world.fresh().backend, started.journal.notes
+    listed = {each.name: each for each in backend.stacks()}
+    for stack in notes.stacks:
+        if stack in listed and listed[stack].resources:
+            fix = "name a stack that has not been built: a run destroys it at its end"
+            raise UsageError(f"{stack} stands: it has {listed[stack].resources} resources\n  fix: {fix}")
+        if stack not in listed:
+            backend.init(stack)
+        with output.progress(f"looking for what has the tags of {stack}"):
+            comparison = world.reconciler(stack).look()
+        if comparison.fault:
+            raise UsageError(
+                f"{stack}: its program does not evaluate: {comparison.fault}\n  fix: sizewell preview {stack}"
+            )
+        if comparison.things or comparison.orphans:
+            number = max(comparison.things, comparison.orphans)
+            fix = f"sizewell reconcile {stack} lists it; delete it, or name another stack"
+            raise UsageError(f"{stack}: {number} resources have its tags or names already\n  fix: {fix}")
+
+
+@contextmanager
+def _taken_up(args: Arguments, *, over: bool = False) -> Iterator[Run]:
+    """A run by its journal, held as long as it is worked on."""
+    from sizewell.evidence import journal
+
+    root = project.root()
+    stack = args.stack
+    if stack is None:
+        names = journal.unfinished(root) or (
+            sorted(each.stem for each in (root / journal.FOLDER).glob("*.json")) if over else []
+        )
+        if len(names) != 1:
+            what = f"there are {len(names)}: {', '.join(names)}" if names else "there is none in this project"
+            raise UsageError(
+                f"STACK is missing, and of runs that are not over {what}\n  fix: name the stack of the run"
+            )
+        stack = names[0]
+    project.decision_path(root, stack)  # a name, and no path
+    path = journal.path_of(root, stack)
+    journal.read(path)  # before a lock is made beside nothing
+    with journal.held(path):
+        notes = journal.read(path)
+        yield _opened(root, notes, journal.Journal(path, notes, journal.Clock(), resumed=not over))
+
+
+def _record(started: Run, found: dict[Name, Stage]) -> Record:
+    """The record of a run that has come to an end, checked as `add` checks it."""
+    from sizewell.evidence import record
+    from sizewell.evidence.run import record_of
+    from sizewell.sizing.catalog import load
+
+    notes = started.journal.notes
+    if "begun" in {step.state for step in notes.steps.values()} or notes.steps["destroyed"].state == "planned":
+        fix = f"sizewell evidence resume {notes.stack}, or clean in place of resume"
+        raise UsageError(f"{notes.stack}: its run was cut off, and has no outcome yet\n  fix: {fix}")
+    return record.read(record_of(started, found).to_json(), f"the record of {notes.stack}", load())
+
+
+def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[Name, Stage]:
+    """Stages whose figures come from files: a bill, a measurement."""
+    from sizewell.evidence.record import Stage
+
+    notes, found = started.journal.notes, {}
+    if bills:
+        from sizewell.economics.bill import read_bill
+
+        months = {f"{datetime.fromtimestamp(at, UTC):%Y-%m}" for at in (notes.started_s, notes.ended_s or notes.seen_s)}
+        charges = [
+            charge
+            for charge in read_bill(bills).charges
+            if charge.tags.get("sizewell-stack") in notes.stacks and charge.month in months
+        ]
+        if not charges:
+            what = f"has no charge of {', '.join(notes.stacks)} in {', '.join(sorted(months))}"
+            fix = "take the export of that month, once its rows have the tag sizewell-stack; they come a day later"
+            raise ConfigError([Fault(path="Tags", message=what, fix=fix)], subject=", ".join(map(str, bills)))
+        usd = round(float(sum(charge.usd for charge in charges)), 4)
+        bound = round(started.spent_usd(started.journal.elapsed_s), 4)
+        figures: dict[Any, float] = {"usd_billed": max(usd, 0.0), "usd_previewed": bound}
+        over = usd > bound
+        found["billed"] = Stage(
+            stage="billed", outcome="failed" if over else "passed", cause="limit" if over else "", figures=figures
+        )
+    if observed is not None:
+        found["measured"] = _measured(notes.stack, observed)
+    return found  # type: ignore[return-value]
+
+
+def _measured(stack: str, path: Path) -> Stage:
+    """A measurement of the run beside what its decision predicts."""
+    from sizewell.evidence.record import Stage
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.choose.observed import read_observed
+
+    measured, decision = read_observed(path, load()), _decision(project.root(), stack)
+    workload = next((w for w in decision.workloads if w.spec.name == measured.workload), None)
+    types = {pool.instance_type for pool in workload.pools} if workload else set()
+    if workload is None or measured.running.instance_type not in types:
+        known = ", ".join(f"{w.spec.name} on {pool.instance_type}" for w in decision.workloads for pool in w.pools)
+        what = f"is of {measured.workload} on {measured.running.instance_type}, and {stack} has {known}"
+        raise ConfigError([Fault(path="workload", message=what, fix="measure the stack that ran")], subject=str(path))
+    pairs = {
+        "utilization_measured": measured.utilization,
+        "step_time_s_measured": measured.step_time_s,
+        "step_time_s_predicted": workload.performance.figures.get("step_s"),
+        "memory_bytes_measured": measured.memory_bytes,
+        "memory_bytes_predicted": workload.memory.per_device_bytes,
+        "rps_measured": measured.rps,
+    }
+    output.note(f"the same file sizes it by what was measured: sizewell size SPEC --observed {project.typed(path)}")
+    figures: Any = {name: float(value) for name, value in pairs.items() if value is not None}
+    return Stage(stage="measured", outcome="passed", figures=figures)
+
+
+def _checked(path: Path, signers: Path) -> Record:
+    """A record whose signature, form and names are in order."""
+    from sizewell.evidence import record, signing
+    from sizewell.sizing.catalog import load
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}\n  fix: name a record that `evidence write` wrote") from None
+    signing.verify(path, signers)
+    return record.read(text, str(path), load())
+
+
+def _went(started: Run, gone: bool, *, as_json: bool) -> int:
+    """Say how it ended; the exit code."""
+    record = _record(started, {})
+    notes = started.journal.notes
+    if as_json:
+        print(record.to_json(), end="")
+    else:
+        _print(record)
+        for name in notes.tagged[:20]:
+            print(f"still there: {name}")
+        if gone:
+            print(f"nothing is left; the record: sizewell evidence write {notes.stack}")
+        else:
+            print(f"something may be left; to take it down: sizewell evidence clean {notes.stack}")
+    if not gone:
+        return 69
+    return 6 if record.failed else 0
+
+
+def _print(record: Record) -> None:
+    table = output.table("stage", "outcome", "minutes", "figures")
+    for stage in record.stages:
+        minutes = "" if stage.seconds is None else f"{stage.seconds / 60:.1f}"
+        figures = ", ".join(f"{name} {value:,g}" for name, value in stage.figures.items())
+        table.add_row(
+            stage.stage, f"{stage.outcome}: {stage.cause}" if stage.cause else stage.outcome, minutes, figures
+        )
+    output.console().print(table)
+
+
+def _plan(started: Run, plan: Prepared) -> dict[str, Any]:
+    from sizewell.evidence.run import LAST, LIVE
+
+    notes = started.journal.notes
+    names = [name for name in (*LIVE, *LAST) if name in notes.wanted or name in LAST]
+    return {
+        "stacks": notes.stacks,
+        "rights": plan.rights,
+        "types_without_rights_in_table": plan.unlisted,
+        "usd_per_hour_max": notes.usd_per_hour_max,
+        "usd_limit": notes.usd_limit,
+        "seconds_limit": notes.seconds_limit,
+        "stages": [
+            {"stage": name, "seconds_max": notes.stage_s[name], "usd_max": started.price(name)} for name in names
+        ],
+    }
+
+
+def _print_plan(started: Run, plan: Prepared) -> None:
+    from sizewell.evidence.record import WHAT
+    from sizewell.sizing.units import plural
+
+    table = output.table("stage", "what", "minutes, at most", "USD, at most")
+    for each in _plan(started, plan)["stages"]:
+        table.add_row(each["stage"], WHAT[each["stage"]], f"{each['seconds_max'] / 60:.0f}", f"{each['usd_max']:.2f}")
+    console, notes = output.console(), started.journal.notes
+    console.print(table)
+    for machine in notes.machines:
+        where = f"{machine.cloud} {machine.region}"
+        console.print(f"at most {machine.nodes_max} x {machine.instance_type}, {machine.market}, {where}")
+    rate = f"{notes.usd_per_hour_max:.2f} USD an hour with everything on; the first hour counts whole"
+    console.print(f"{rate}; limits: {notes.usd_limit:g} USD, {notes.seconds_limit / 60:.0f} minutes from `up` on")
+    for text in plan.outside:
+        console.print(f"outside the price: {text}")
+    unlisted = f"; of {plural(plan.unlisted, 'type')} no table has them" if plan.unlisted else ""
+    console.print(f"rights to build it: {', '.join(plan.rights) or 'not known'}{unlisted}")

@@ -1,0 +1,205 @@
+"""`sizewell evidence` in a project, with an engine and clouds that are given: what it prints, refuses, writes and files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.cli import evidence
+from sizewell.cli.main import main
+from sizewell.evidence import journal
+from sizewell.evidence.run import Run
+
+from .pretend import Fault, Pretend, no_capacity, throttled
+from .test_record import trust
+
+ROOT = Path(__file__).resolve().parents[2]
+Line = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    """A project with a small stack, and a pretended account for it."""
+    import shutil
+
+    for name in ("decisions", "config", "specs"):
+        shutil.copytree(ROOT / "stacks" / name, tmp_path / "stacks" / name)
+    shutil.copy(ROOT / "stacks/__main__.py", tmp_path / "stacks/__main__.py")
+    shutil.copy(ROOT / "Pulumi.yaml", tmp_path / "Pulumi.yaml")
+    monkeypatch.chdir(tmp_path)
+    pretend = Pretend()
+
+    def opened(_: Path, notes: Any, kept: journal.Journal) -> Run:
+        return Run(journal=kept, world=pretend, clock=pretend.clock, say=lambda _: None)
+
+    monkeypatch.setattr(evidence, "_opened", opened)
+    monkeypatch.setattr(evidence, "_must_be_empty", lambda _: None)
+    monkeypatch.setattr(evidence, "_engine", lambda: "v3.210.0")
+    monkeypatch.setattr("sizewell.evidence.journal.Clock.sleep", lambda *_: None)
+    return pretend
+
+
+@pytest.fixture
+def line(capsys: pytest.CaptureFixture[str]) -> Line:
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(["evidence", *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Its decision, which is made once."""
+    return {"text": ""}
+
+
+@pytest.fixture
+def small(world: Pretend, decided: dict[str, str]) -> str:
+    """A stack of one notebook that ends in two days, decided today."""
+    settings = Path("stacks/config/teardown.yaml")
+    settings.write_text(settings.read_text().replace("dev: {empty_days: 14}", "dev: {empty_days: 14, expiry: firm}"))
+    specs = Path("stacks/specs/trial")
+    specs.mkdir()
+    spec = Path("stacks/specs/dev-aws/notebook.yaml").read_text(encoding="utf-8")
+    (specs / "notebook.yaml").write_text(spec.replace("ttl: 30d", "ttl: 2d"), encoding="utf-8")
+    for before in ("", "ttl-"):
+        text = Path(f"stacks/config/Pulumi.{before}dev-aws.yaml").read_text(encoding="utf-8")
+        Path(f"stacks/config/Pulumi.{before}trial.yaml").write_text(text.partition("  sizewell:run")[0])
+    decision = Path("stacks/decisions/trial.json")
+    if decided["text"]:
+        decision.write_text(decided["text"])
+    else:
+        assert main(["-q", "size", "--stack", "trial"]) in (0, 3)
+        decided["text"] = decision.read_text()
+    return "trial"
+
+
+def test_from_the_plan_to_the_page(world: Pretend, small: str, line: Line, tmp_path: Path) -> None:
+    code, out, _ = line("run", small, "--max-usd", "4")
+    assert code == 0, out
+    assert "nothing was built; to do it: sizewell evidence run trial --max-usd 4 --yes" in out
+    assert "if this machine fails: ttl-trial stops its machines on" in out
+    assert world.calls == []
+    code, out, _ = line("run", small, "--json")
+    plan = json.loads(out)
+    assert [each["stage"] for each in plan["stages"]] == ["rights", "up", "reachable", "destroyed", "inventory"]
+    assert 0 < sum(each["usd_max"] for each in plan["stages"]) < 5
+
+    code, out, err = line("run", small, "--yes")
+    assert code == 0, out + err
+    assert "nothing is left; the record: sizewell evidence write trial" in out
+    assert not world.cloud
+
+    code, out, err = line("write", small)
+    assert (code, list(Path(".sizewell/evidence").glob("records/*"))) == (0, [])
+    assert "123456789012" not in out
+    assert "petsnap" not in out
+    assert line("write", small, "--yes")[0] == 64
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    code, shown, err = line("write", small, "--yes", "--key", str(key))
+    assert code == 0, err
+    assert shown == out
+    (file,) = Path(".sizewell/evidence/records").glob("*.json")
+    assert file.read_text() == shown
+
+    code, _, err = line("add", str(file))
+    assert (code, "evidence/allowed_signers: is missing" in err) == (64, True)
+    Path("evidence").mkdir()
+    trust(key, Path("evidence"))
+    code, out, err = line("add", str(file))
+    assert code == 0, err
+    assert "evidence/README.md has 1 of them" in out
+    assert "| **up**" in Path("evidence/README.md").read_text()
+    assert line("add", str(file))[0] == 0
+    (filed,) = Path("evidence").glob("*.json")
+    filed.write_text(filed.read_text().replace("g6.", "g5."))
+    code, _, err = line("add", str(file))
+    assert (code, "was changed after it was signed" in err) == (64, True)
+
+
+def test_a_failure_is_exit_code_6_and_something_left_69(world: Pretend, small: str, line: Line) -> None:
+    world.faults = [Fault("up", no_capacity, half=True)]
+    code, out, _ = line("run", small, "--yes")
+    assert code == 6
+    assert "failed: capacity" in out
+    assert not world.cloud
+    world.faults = [Fault("left", throttled, times=99)]
+    code, out, _ = line("run", small, "--yes")
+    assert code == 69
+    assert "something may be left; to take it down: sizewell evidence clean trial" in out
+    code, _, err = line("run", small, "--yes")
+    assert (code, "fix: sizewell evidence resume trial" in err) == (64, True)
+    world.faults = []
+    code, out, _ = line("--clean")
+    assert code == 0, out
+    assert json.loads(line("clean", small, "--json")[1])["schema"] == "sizewell.evidence/1"
+
+
+def test_a_run_that_was_cut_off_has_no_record(world: Pretend, small: str, line: Line) -> None:
+    assert line("run", small, "--yes")[0] == 0
+    path = Path(".sizewell/evidence/trial.json")
+    notes = json.loads(path.read_text())
+    for name in ("up", "destroyed", "inventory"):
+        notes["steps"][name]["state"] = "begun"
+    path.write_text(json.dumps({**notes, "ended_s": None}))
+    code, _, err = line("write", small)
+    assert (code, "was cut off" in err) == (64, True)
+    assert line("--resume")[0] == 6
+
+
+def test_what_is_measured_and_billed(world: Pretend, small: str, line: Line) -> None:
+    assert line("run", small, "--yes")[0] == 0
+    record = json.loads(line("write", small)[1])
+    kind = record["machines"][0]["instance_type"]
+    text = f"schema: sizewell.observed/1\nworkload: notebook\nrunning: {{on: aws/us-east-1, instance_type: {kind}}}\n"
+    Path("seen.yaml").write_text(f"{text}utilization: 40%\nmemory: 9GB\n")
+    code, out, err = line("write", small, "--observed", "seen.yaml")
+    assert code == 0, err
+    measured = next(each for each in json.loads(out)["stages"] if each["stage"] == "measured")
+    assert measured["outcome"] == "passed"
+    assert measured["figures"]["memory_bytes_measured"] == 9e9
+    assert "sizewell size SPEC --observed seen.yaml" in err
+    Path("seen.yaml").write_text(text.replace("notebook", "chat") + "utilization: 40%\n")
+    code, _, err = line("write", small, "--observed", "seen.yaml")
+    assert (code, "is of chat on" in err) == (64, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "nothing"), "nothing has no decision"),
+        (("run", "../x"), "must be of a-z, 0-9 and -"),
+        (("run", "trial", "--max-usd", "0"), "--max-usd: must be above 0"),
+        (("run", "trial", "--max-usd", "nan"), "--max-usd: must be above 0"),
+        (("run", "trial", "--max-usd", "0.2"), "fix: --max-usd"),
+        (("run", "trial", "--max-time", "10m"), "fix: --max-time 90m or more"),
+        (("run", "trial", "--max-time", "soon"), "--max-time"),
+        (("run", "trial", "--stage", "billing"), "must be one of rights, up, reachable, guard"),
+        (("run", "dev-aws"), "keeps checkpoints, which no run destroys"),
+        (("resume",), "there is none in this project"),
+        (("clean", "trial"), "fix: sizewell evidence run trial"),
+        (("write", "../../etc"), "must be of a-z, 0-9 and -"),
+        (("add", "nothing.json"), "cannot be read"),
+        (("add", "Pulumi.yaml"), "is not signed"),
+        ((), "ACTION is missing"),
+    ],
+)
+def test_bad_input(words: tuple[str, ...], said: str, world: Pretend, small: str, line: Line) -> None:
+    code, _, err = line(*words)
+    assert code == 64
+    assert said in err
+    assert world.calls == []
+    assert not list(Path().glob(".sizewell/evidence/*.json"))
+
+
+def test_two_at_once(world: Pretend, small: str, line: Line) -> None:
+    with journal.held(journal.path_of(Path.cwd(), small)):
+        code, _, err = line("run", small, "--yes")
+    assert (code, "another `sizewell evidence` works on it" in err) == (64, True)
