@@ -28,12 +28,16 @@ _CACHES: Final = {"Redis": "redis", "Valkey": "valkey", "Memcached": "memcached"
 Columns = Mapping[str, Mapping[str, float]]  # key without the class -> class -> US dollars an hour
 
 
-def _table(path: Path, columns: Columns) -> int:
-    """A row for each class, a column for each fee; returns how many prices it has."""
-    classes = sorted({name for column in columns.values() for name in column})
+def _table(name: str, region: str, columns: Columns) -> int:
+    """A row for each class of a region, a column for each fee; returns how many prices it has."""
+    path = fee_lists.FOLDER / f"{name}.csv"
+    classes = sorted({each for column in columns.values() for each in column})
     if classes:
-        rows = [",".join([name, *(_usd(column.get(name)) for column in columns.values())]) for name in classes]
-        write_whole(path, "\n".join([",".join(["class", *columns]), *rows]) + "\n")
+        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+        rows = [",".join([region, each, *(_usd(column.get(each)) for column in columns.values())]) for each in classes]
+        others = [line for line in lines if line.partition(",")[0] != region]
+        both = sorted([*others, *rows], key=lambda line: line.split(",")[:2])
+        write_whole(path, "\n".join([",".join(["region", "class", *columns]), *both]) + "\n")
     return sum(map(len, columns.values()))
 
 
@@ -61,13 +65,13 @@ def databases(region: str, engines: Mapping[str, Any]) -> int:
             }
     for listed, engine in _AURORA.items():
         columns[f"rds.{engine}"] = {database_class(name): usd[0] for name, usd in engines.get(listed, {}).items()}
-    return _table(fee_lists.FOLDER / "rds" / f"{region}.csv", columns)
+    return _table("rds", region, columns)
 
 
 def database_storage(region: str, by_type: Mapping[str, float]) -> int:
     """Storage of RDS in one zone."""
     column = {f"{kind}.gb_month": usd for kind, usd in by_type.items()}
-    return _table(fee_lists.FOLDER / "rds.single_az" / f"{region}.csv", {"rds.single_az": column})
+    return _table("rds.single_az", region, {"rds.single_az": column})
 
 
 def caches(types: Iterable[Mapping[str, Any]]) -> int:
@@ -80,8 +84,7 @@ def caches(types: Iterable[Mapping[str, Any]]) -> int:
                 usd = engines.get(listed, {}).get("ondemand")
                 if usd:
                     columns[f"elasticache.{engine}"][each["instance_type"]] = usd
-    folder = fee_lists.FOLDER / "elasticache"
-    return sum(_table(folder / f"{region}.csv", columns) for region, columns in by_region.items())
+    return sum(_table("elasticache", region, columns) for region, columns in by_region.items())
 
 
 def search_nodes(types: Iterable[Mapping[str, Any]]) -> int:
@@ -90,8 +93,7 @@ def search_nodes(types: Iterable[Mapping[str, Any]]) -> int:
     for each in types:
         for region, price in each["pricing"].items():
             by_region.setdefault(region, {})[each["instance_type"]] = price["ondemand"]
-    folder = fee_lists.FOLDER / "opensearch"
-    return sum(_table(folder / f"{region}.csv", {"opensearch": column}) for region, column in by_region.items())
+    return sum(_table("opensearch", region, {"opensearch": column}) for region, column in by_region.items())
 
 
 def machines(region: str, hourly: Mapping[str, float], catalog: Catalog) -> list[str]:

@@ -15,7 +15,7 @@ ON = date(2026, 11, 26)
 
 def test_the_digest_of_the_catalog_covers_the_files():
     assert {each.name: each.sha256 for each in load().fee_lists} == {
-        path.name: fee_lists.checksum(path.name) for path in fee_lists.FOLDER.iterdir()
+        path.stem: fee_lists.checksum(path.stem) for path in fee_lists.FOLDER.iterdir()
     }
 
 
@@ -41,6 +41,8 @@ def test_a_fee_of_a_class_is_that_of_the_list(key, region, usd):
     [
         ("rds.postgresql.single_az.db.r9z.large", "us-east-1", ON),
         ("rds.postgresql.single_az.db.r6g.large", "../rds/us-east-1", ON),
+        ("rds.postgresql.single_az.db.r6g.large", "us-east", ON),
+        ("rds.postgresql.single_az.db.r6g.large", "", ON),
         ("rds.postgresql.single_az.db.r6g.large", "us-east-1", date(2026, 1, 1)),  # before anybody saw it
     ],
 )

@@ -1,4 +1,5 @@
-"""List prices of fees by class and region, such as database machines: a file per list and region, read when asked.
+"""List prices of fees by class and region, such as database machines: a file per list, whose rows of a region are read
+when asked.
 
 As of machines (`machine_prices.py`), tens of thousands of prices that a load does not read. `data/fee_lists.csv` says
 how the keys of a list begin, where it was seen and when, with a checksum, so that the catalog's digest covers it.
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -28,16 +30,16 @@ class FeeList:
     """A list of fees of a cloud: which keys it prices, where it was seen, and when."""
 
     cloud: Cloud
-    name: str  # of its folder, and how its keys begin
+    name: str  # of its file, and how its keys begin
     what: str
     unit: str
     effective_from: Day
-    sha256: str  # of its files, as `checksum` says it
+    sha256: str  # of its regions, as `checksum` says it
     source: Source
     confidence: Grade
 
     def fee(self, key: str, region: str, day: str) -> Fee | None:
-        """The fee in a region from the list's day on; None where no file has it."""
+        """The fee in a region from the list's day on; None where the list does not have it."""
         if not key.startswith(f"{self.name}.") or day < self.effective_from:
             return None
         usd = _region(self.name, region).get(key)
@@ -57,28 +59,36 @@ class FeeList:
         )
 
     def everywhere(self, key: str, day: str) -> Iterator[Fee]:
-        """The fee in each region that has it. Reads every file of the list."""
-        regions = sorted(path.stem for path in (FOLDER / self.name).glob("*.csv")) if key.startswith(self.name) else []
+        """The fee in each region that has it. Reads the whole list."""
+        regions = (
+            sorted({line.partition(",")[0] for line in _lines(self.name)[1:]}) if key.startswith(self.name) else []
+        )
         return (fee for region in regions if (fee := self.fee(key, region, day)) is not None)
 
 
 @lru_cache(maxsize=64)
 def _region(name: str, region: str) -> Mapping[str, Decimal]:
-    path = FOLDER / name / f"{region}.csv"
-    if not path.is_file() or path.parent != FOLDER / name:
-        return {}
-    with path.open(encoding="utf-8", newline="") as stream:
-        return {
-            f"{column}.{row['class']}": Decimal(usd)
-            for row in csv.DictReader(stream)
-            for column, usd in row.items()
-            if column != "class" and usd
-        }
+    head, *lines = _lines(name) or ("",)
+    rows = (line for line in lines if line.startswith(f"{region},"))
+    return {
+        f"{column}.{row['class']}": Decimal(usd)
+        for row in csv.DictReader((head, *rows))
+        for column, usd in row.items()
+        if column not in ("region", "class") and usd
+    }
+
+
+@lru_cache(maxsize=8)
+def _lines(name: str) -> tuple[str, ...]:
+    path = FOLDER / f"{name}.csv"
+    return tuple(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else ()
 
 
 def checksum(name: str) -> str:
-    """SHA-256 over the files of a list, by name."""
+    """SHA-256 over the regions of a list, by name: each as a table of its own."""
+    head, *lines = (FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines()
     whole = hashlib.sha256()
-    for path in sorted((FOLDER / name).glob("*.csv")):
-        whole.update(path.name.encode() + path.read_bytes())
+    for region, rows in groupby(lines, key=lambda line: line.partition(",")[0]):
+        texts = (head.partition(",")[2], *(row.partition(",")[2] for row in rows))
+        whole.update(f"{region}.csv".encode() + "".join(f"{text}\n" for text in texts).encode())
     return whole.hexdigest()
