@@ -92,7 +92,7 @@ def test_figures_of_ones_own_hardware_make_a_price(economics: Callable) -> None:
     own = next(each for each in json.loads(done.out)["ways"] if each["way"] == "own hardware")
     # 16 machines of 4 L4 are 64 accelerators on 8 servers.
     assert own["upfront_usd"] == "1200000.00"
-    assert own["estimated"] is False
+    assert own["estimated"] is True  # power, space, staff and resale are the catalog's
     figures = json.loads(done.out)["own_hardware"]
     assert figures["machine_usd"]["source"] == "a quote of 2026-10-02"
     assert figures["pue"]["source"].startswith("estimate")
@@ -191,6 +191,16 @@ def test_what_a_stack_decided_and_what_to_commit_to_for_it(economics: Callable, 
         assert part in markdown
 
 
+def test_own_hardware_is_exact_where_every_figure_is_stated(economics: Callable) -> None:
+    from sizewell.sizing.billing.owning import USUAL
+
+    own = Path("own.yaml")
+    stated = "".join(f"{key}: {figure.value}\n" for key, figure in USUAL.items() if f"{key}:" not in own.read_text())
+    own.write_text(own.read_text() + stated)
+    ways = json.loads(economics("day.yaml", "--hardware", "own.yaml", "--json").out)["ways"]
+    assert next(each for each in ways if each["way"] == "own hardware")["estimated"] is False
+
+
 def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
     economics: Callable, decide: Callable[[], Path]
 ) -> None:
@@ -199,7 +209,11 @@ def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
     decide()
     said = json.loads(economics("dev-aws", "dev-aws", "--json").out)
     assert (len(said["workloads"]), said["commitments"]) == (1, [])
-    assert "dev-aws/chat ends 30 days after it is built: nothing is committed for it" in said["notes"]
+    assert len(said["workloads"][0]["ways"][0]["usd_by_month"]) == 2  # what is paid before the first, and the first
+    assert (
+        "dev-aws/chat ends 30 days after it is built: counted for 1 month, and nothing is committed for it"
+        in said["notes"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -431,3 +431,17 @@ def test_demand_of_no_hours_costs_what_stands(work):
     nothing = Demand(tuple(step._replace(hours=Decimal(0)) for step in made.demand.steps))
     on_demand = next(way for way in ways_of(made) if way.key == "on-demand")
     assert not any(each.item.quantity.expected for each in on_demand.pay(nothing) if made.runs_it(each.item))
+
+
+def test_a_batch_runs_as_often_as_its_schedule_opens(work):
+    option = work("weeknights").option
+    runs = float(option.hours.expected) / (option.fleet.nodes * option.run_s / 3600)
+    assert runs == pytest.approx(730 / 168 * 5, rel=1e-3)
+
+
+def test_own_servers_hold_while_one_is_gone_where_machines_do(work):
+    redundant = work("redundant")
+    way = own_with(redundant, {**redundant.figures, **OWN_SERVER})
+    needed = (redundant.demand.machines - 1) * redundant.option.candidate.shape.accelerators
+    assert way.bound.startswith(f"{-(-needed // 4) + 1} servers")
+    assert any("traffic.redundancy" in note for note in way.notes)

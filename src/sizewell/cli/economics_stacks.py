@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +24,7 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import Decision, Pool
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
+from sizewell.sizing.workload.model import WorkloadSpec
 
 ALIKE: Final = Decimal("0.01")  # by which hours of two sizings may differ, as their prices do
 
@@ -65,7 +67,9 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     for use in uses:
         if use not in last:
             days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
-            notes.append(f"{use.stack}/{use.work.name} ends {days} after it is built: nothing is committed for it")
+            counted = plural(use.work.months, "month")
+            ends = f"{use.stack}/{use.work.name} ends {days} after it is built"
+            notes.append(f"{ends}: counted for {counted}, and nothing is committed for it")
     for use in uses:
         name, market = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market
         if not use.work.is_rented or market == "spot":
@@ -97,6 +101,11 @@ def _ends(use: Used, months: int) -> bool:
     return ends_s is not None and ends_s < months * SECONDS_PER_MONTH
 
 
+def _months(spec: WorkloadSpec, months: int) -> int:
+    """The months in which it is billed, as whole ones: until its stack ends."""
+    return months if spec.ttl_s is None else min(months, max(1, math.ceil(spec.ttl_s / SECONDS_PER_MONTH)))
+
+
 def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
     root, catalog, months, on = read
     path = project.decision_path(root, stack)
@@ -119,7 +128,7 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
                 f"{stack}/{name} is in no figure: nothing fits any more; `sizewell size --stack {stack}` says why"
             )
             continue
-        work = work_of(specs[name], option, months, {})
+        work = work_of(specs[name], option, _months(specs[name], months), {})
         same = (option.cloud, option.deal.region, option.instance_type) == decided[:3]
         if same and (change := _changed(pool, option)):
             notes.append(f"{stack}/{name} {change}; `sizewell size --stack {stack}` decides anew")

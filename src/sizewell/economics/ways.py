@@ -469,12 +469,14 @@ def _own(work: Work) -> Way:
 
 
 def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
-    """Own hardware at some figures: as many whole servers as have the accelerators of the peak."""
-    each, wanted = (
-        int(figures["accelerators"].value),
-        work.demand.machines * max(1, work.option.candidate.shape.accelerators),
-    )
-    servers = -(-wanted // each)
+    """Own hardware at some figures: as many whole servers as have the accelerators of the peak, and one more where one
+    more machine is wanted than the load needs: it holds while a server is gone.
+    """
+    arrivals = work.option.setting.need.arrivals
+    spare = min(1 if arrivals is not None and arrivals.spare else 0, work.demand.machines - 1)
+    of_one = max(1, work.option.candidate.shape.accelerators)
+    each, wanted = int(figures["accelerators"].value), (work.demand.machines - spare) * of_one
+    servers = -(-wanted // each) + spare
     lifetime, weeks = figures["lifetime_months"].value, figures["lead_time_weeks"].value
     notes = [f"delivered after {weeks.normalize():f} weeks, which are not in the figures"] if weeks else []
     if work.months > lifetime:
@@ -484,7 +486,9 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
     for payment in work.data(work.demand, owned=True):
         often = "a month" if payment.last else "once, for a copy"
         notes.append(f"{payment.item.what}: {paid_by([payment], payment.first):,.2f} USD {often}")
-    if idle := servers * each - wanted:
+    if spare:
+        notes.append("one server more than the load needs, to hold while one is gone (traffic.redundancy)")
+    elif idle := servers * each - wanted:
         notes.append(f"{plural(idle, 'accelerator')} of {servers * each} left over: whole servers are counted")
     return Way(
         key=OWN,
@@ -492,7 +496,7 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         pay=partial(_on_own, work, figures, servers),
         bound=f"{plural(servers, 'server')} with {plural(each, 'accelerator')}, until sold",
         notes=tuple(notes),
-        estimated=figures["machine_usd"].is_estimate,
+        estimated=any(figure.is_estimate for key, figure in figures.items() if key != "lead_time_weeks"),
     )
 
 

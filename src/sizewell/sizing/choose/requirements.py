@@ -35,7 +35,7 @@ from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.jobs import Method, Pace, ServingJob, Speculation, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
-from sizewell.sizing.units import Range, plural
+from sizewell.sizing.units import Range, plural, short_duration
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.checks import USUAL_LENGTH
 from sizewell.sizing.workload.daily import Week, week
@@ -48,6 +48,7 @@ from sizewell.sizing.workload.precision import (
     published_so,
     weights_of_name,
 )
+from sizewell.sizing.workload.schedule import runs_per_week
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 from sizewell.sizing.workload.writing import writes_nothing
 
@@ -81,6 +82,7 @@ DIMENSIONS: Final = (
 )
 BESIDE: Final = 0.05  # of a model's parameters beside its layers, that a rounded count alone does not explain
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
+WEEK_S: Final = 7 * 86_400
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 UNSTATED: Final = "neither schedule nor utilization is stated"
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
@@ -810,10 +812,15 @@ def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, n
         notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
     images = work.images.per_request if work.images is not None and architecture.kind == "vision" else 1
     windows = _windows(architecture, work.audio_s, "a record (batch.audio_per_record", notes)
+    every_s = work.every_s
+    if every_s and (runs := runs_per_week(spec.schedule.on if spec.schedule else None, every_s)) < WEEK_S / every_s:
+        times = plural(round(runs), "run")
+        notes.append(f"{times} a week: its schedule opens no more often (batch.every: {short_duration(every_s)})")
+        every_s = WEEK_S / runs
     return replace(
         base,
         serving=_serving_job(spec, architecture, prompt, float(work.output_tokens_per_record) / windows),
-        batch=BatchWork(samples=float(work.records) * images * windows, window_s=work.window_s, every_s=work.every_s),
+        batch=BatchWork(samples=float(work.records) * images * windows, window_s=work.window_s, every_s=every_s),
         deadline_s=work.window_s,
     )
 

@@ -78,6 +78,28 @@ class WeeklySchedule:
         return tuple(sum(hour * 60 + minute in covered for minute in range(60)) / 60 for hour in range(168))
 
 
+WEEK_MINUTES: Final = 7 * 24 * 60
+
+
+def runs_per_week(schedule: WeeklySchedule | None, every_s: float) -> float:
+    """How often a run starts that is due every so many seconds, where it starts only while a schedule is open.
+
+    >>> nights = parse_schedule("Mon-Fri 22:00-06:00 UTC")
+    >>> [runs_per_week(nights, hours * 3600) for hours in (24, 4, 168)], runs_per_week(None, 86400)
+    ([5.0, 10.0, 1.0], 7.0)
+    """
+    due = WEEK_MINUTES * 60 / every_s
+    covered = set() if schedule is None else _minutes(schedule.windows)
+    if not covered or len(covered) == WEEK_MINUTES:
+        return due
+    starts = sorted(minute for minute in covered if (minute - 1) % WEEK_MINUTES not in covered)
+    runs = 0
+    for start in starts:
+        length = next(past for past in range(WEEK_MINUTES) if (start + past) % WEEK_MINUTES not in covered)
+        runs += max(1, int(length * 60 / every_s))
+    return min(due, float(runs))
+
+
 def parse_schedule(value: object) -> WeeklySchedule:
     """Read windows and time zone.
 
