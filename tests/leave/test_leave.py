@@ -24,6 +24,9 @@ from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
 
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import HEAD, PROGRAMS
+
 ROOT = Path(__file__).parents[2]
 SINK = Path(__file__).parent / "sink"
 PREFIX = "Pulumi."
@@ -127,6 +130,51 @@ def test_the_new_program_passes_the_type_checker(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "mypy", *options, "__main__.py", "resources"]
         done = subprocess.run(command, cwd=tmp_path / name, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_as_users_write_them(name: str, tmp_path: Path) -> None:
+    """What is written is run and compared by `leave` itself, and is tidy."""
+    own = PROGRAMS[name]
+    for path, content in {
+        "Pulumi.yaml": own.yaml,
+        "Pulumi.dev.yaml": own.config,
+        own.main: HEAD + own.program,
+        **own.extra,
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+    if own.expect != "OK":
+        with pytest.raises(UsageError) as refused:
+            leave(tmp_path, "dev", tmp_path / "plain")
+        assert own.expect in str(refused.value)
+        return
+    leave(tmp_path, "dev", tmp_path / "plain")
+    linted = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--line-length",
+        "120",
+        "__main__.py",
+        "resources",
+    ]
+    done = subprocess.run(linted, cwd=tmp_path / "plain", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_the_cloud_adds_to_an_object_is_not_taken_for_missing(tmp_path: Path) -> None:
+    program = (
+        'c = aws.eks.Cluster("c", role_arn="r", vpc_config={"subnet_ids": ["a"]})\n'
+        'g = c.vpc_config.apply(lambda v: getattr(v, "cluster_security_group_id", None) or "")\n'
+        'aws.ec2.SecurityGroup("s", tags={"of": g, "to": c.vpc_config.subnet_ids[0]})\n'
+    )
+    leave(project(tmp_path, program), "dev", tmp_path / "plain")
+    written = (tmp_path / "plain/resources/stack.py").read_text()
+    assert 'tags={"of": c.vpc_config.cluster_security_group_id, "to": c.vpc_config.subnet_ids[0]}' in written
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
+import pulumi.resource as pulumi_sdk
 import pytest
 from pulumi.output import _OutputData
 from pulumi.runtime import resource as pulumi_resource
@@ -25,12 +26,14 @@ from pulumi.runtime import settings as pulumi_settings
 from pulumi.runtime._callbacks import _CallbackServicer
 from pulumi.runtime.proto import analyzer_pb2_grpc
 
+from sizewell.leave.reading import read_program
 from sizewell.policy import adapter
 from sizewell.policy.config import Config
 from sizewell.policy.opening import Opening
 from sizewell.recording.evaluate import evaluate, monitor, run
 from sizewell.resources.recorded import UNKNOWN, Plan
 from sizewell.sdk import protocol, quick, runtime
+from sizewell.sdk.expressions import Attr, Ref
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests/engine/plain/contract.py"
@@ -42,6 +45,11 @@ PARAMETERS = {
     pulumi_rpc.transfer_properties: ["res", "props", "custom"],
     pulumi_rpc.resolve_properties: ["resolvers", "all_properties", "deps", "custom", "resolve_missing_as_unknown"],
     pulumi_rpc.is_rpc_secret: ["value"],
+    pulumi_sdk.register_resource: [
+        *("res", "ty", "name", "custom", "remote", "new_dependency", "props", "opts", "typ", "package_ref"),
+    ],
+    pulumi_sdk.read_resource: ["res", "ty", "name", "props", "opts", "typ", "package_ref"],
+    pulumi.Config._get: ["self", "key", "use", "instead_of"],
     pulumi_rpc.unwrap_rpc_secret: ["value"],
 }
 FEATURES_LEFT_OUT = {  # of what a monitor may offer: why ours does not
@@ -249,3 +257,16 @@ def test_nothing_else_in_the_package_touches_names_that_the_sdk_does_not_publish
             private = [n for n in names if re.match(r"pulumi(\.runtime\b|(\.\w+)*\._)", n)]
             found += [f"{path.name}:{node.lineno} {name}" for name in private if name not in published]  # type: ignore[attr-defined]
     assert [each for each in found if not each.endswith(" pulumi.runtime")] == []
+
+
+def test_a_traced_run_says_from_which_output_an_input_is(tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: traced\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text(
+        "import pulumi_aws as aws\n"
+        "first = aws.sqs.Queue('first')\n"
+        "aws.sqs.Queue('second', tags={'of': first.arn.apply(lambda arn: arn), 'id': first.id})\n"
+    )
+    program = read_program(tmp_path, "dev")
+    first, second = (f"urn:pulumi:dev::traced::aws:sqs/queue:Queue::{name}" for name in ("first", "second"))
+    tags = dict(program.resources[second].inputs["tags"].entries)
+    assert tags == {"of": Attr(Ref(first), "arn"), "id": Attr(Ref(first), "id")}

@@ -30,8 +30,8 @@ def _of_resource(before: Resource, after: Resource) -> list[str]:
         ("aliases", set(before.aliases), set(after.aliases)),
     )
     found = [f"{what}: {left!r} is {right!r}" for what, left, right in parts if left != right]
-    if not before.is_group and before.dependencies != after.dependencies:
-        found.append(f"dependsOn: {sorted(before.dependencies ^ after.dependencies)}")
+    if not before.is_group and not before.dependencies <= after.dependencies:  # more: what a function had in hand
+        found.append(f"dependsOn: {sorted(before.dependencies - after.dependencies)}")
     left, right = dict(before.options), dict(after.options)
     if before.is_group:
         right.pop("ignore_changes", None)

@@ -38,6 +38,7 @@ from sizewell.sdk.expressions import (
     walk,
 )
 
+HELPERS: Final = ("text", "document", "content", "manifest", "encoded", "secret")  # of data/files.py
 LINES: Final = 4  # a text of more lines is a file
 ENTRIES: Final = 24  # and so is a document of more lines
 
@@ -245,7 +246,7 @@ class Emitter:
         return self._content(given, folder) if _long(given, 4) else self.value(given)
 
     def _content(self, given: Expr, folder: str = "documents") -> Code:
-        values: dict[str, Expr] = {}
+        values = _Values(given)
         plain = _placeholders(given, values)
         path = self._file(f"{folder}/{self.stem}", ".json", json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
         self.module.helpers.add("content")
@@ -254,7 +255,7 @@ class Emitter:
     def _json(self, whole: Expr, of: Expr, style: Mapping[str, Any]) -> Code:
         more = [(f"{key}=", repr(value)) for key, value in style.items()]
         if _long(of, ENTRIES):
-            values: dict[str, Expr] = {}
+            values = _Values(of)
             plain = _placeholders(of, values)
             path = self._file(f"documents/{self.stem}", ".json", json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
             self.module.helpers.add("document")
@@ -265,7 +266,7 @@ class Emitter:
         return call("pulumi.Output.json_dumps", [("", self.value(of)), *more])
 
     def _long(self, given: Expr) -> Code:
-        values: dict[str, Expr] = {}
+        values = _Values(given)
         content = str(_placeholders(given, values))
         folder, ending = _kind_of(content)
         path = self._file(f"{folder}/{self.stem}", ending, content)
@@ -285,7 +286,7 @@ class Emitter:
             return None
         if not _long(whole, ENTRIES):
             return None
-        values: dict[str, Expr] = {}
+        values = _Values(whole)
         plain = _placeholders(whole, values)
         first = {key: plain[key] for key in ("apiVersion", "kind", "metadata") if key in plain}
         content = yaml.dump({**first, **plain}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
@@ -340,7 +341,15 @@ def _long(given: Expr, most: int) -> bool:
     return not hard and len(pprint.pformat(_shape(given), width=100).splitlines()) > most
 
 
-def _placeholders(given: Expr, values: dict[str, Expr]) -> Any:
+class _Values(dict[str, Expr]):
+    """What stands in a document under a name, and the document's own text, in which no such name may stand."""
+
+    def __init__(self, whole: Expr) -> None:
+        super().__init__()
+        self.literal = "\n".join(str(each.value) for each in walk(whole) if isinstance(each, Lit))
+
+
+def _placeholders(given: Expr, values: _Values) -> Any:
     """A document with a name, `@cluster_arn@`, for each value that is known only after deployment."""
     match given:
         case Lit(value):
@@ -358,7 +367,7 @@ def _placeholders(given: Expr, values: dict[str, Expr]) -> Any:
     return _place(given, values)
 
 
-def _place(given: Expr, values: dict[str, Expr]) -> str:
+def _place(given: Expr, values: _Values) -> str:
     name = next((key for key, each in values.items() if each == given), "")
     if not name:
         words = [
@@ -369,7 +378,7 @@ def _place(given: Expr, values: dict[str, Expr]) -> str:
         roots = [each.urn.rpartition("::")[2] for each in walk(given) if isinstance(each, Ref)]
         base = snake("_".join([*roots[:1], *reversed(words[:2])]) or "value")
         number, name = 1, base
-        while name in values:
+        while name in values or f"@{name}@" in values.literal:
             number += 1
             name = f"{base}_{number}"
         values[name] = given

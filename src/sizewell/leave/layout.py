@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 _SUBJECTS: Final = {  # words of a type's token: what a file of such resources is about
@@ -16,7 +16,9 @@ _SUBJECTS: Final = {  # words of a type's token: what a file of such resources i
     "storage": "s3 storage efs fsx storagecache filestore backup",
     "kubernetes": "kubernetes",
 }
-_TAKEN: Final = frozenset({*keyword.kwlist, *dir(builtins), "pulumi", "json", "config", "files", "settings"})
+_TAKEN: Final = frozenset(
+    {*keyword.kwlist, *dir(builtins), "pulumi", "config", "files", "settings", "value", "known", "number"}
+)
 NOTES: Final = {
     "access": "identities, roles, keys",
     "monitoring": "alarms, schedules, who hears of them",
@@ -49,19 +51,23 @@ def snake(name: str) -> str:
     return f"{made}_" if made in _TAKEN else made
 
 
-def variables(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+def variables(named: Sequence[tuple[str, str, str]], taken: Collection[str] = ()) -> dict[str, str]:
     """A variable for each (key, name, type): the name alone where it is the only one, else with what it is.
 
-    >>> variables([("1", "nodes", "Role"), ("2", "nodes", "Group"), ("3", "web", "Vpc")])
-    {'1': 'nodes_role', '2': 'nodes_group', '3': 'web'}
+    >>> variables([("1", "nodes", "Role"), ("2", "nodes", "Group"), ("3", "web", "Vpc"), ("4", "aws", "Vpc")], ["aws"])
+    {'1': 'nodes_role', '2': 'nodes_group', '3': 'web', '4': 'aws_vpc'}
     """
     count = Counter(snake(name) for _, name, _ in named)
     made: dict[str, str] = {}
     for key, name, kind in named:
         plain = snake(name)
-        wanted = plain if count[plain] == 1 and kind != "Provider" else f"{plain.rstrip('_')}_{snake(kind)}"
+        wanted = (
+            plain
+            if count[plain] == 1 and plain not in taken and kind != "Provider"
+            else f"{plain.rstrip('_')}_{snake(kind)}"
+        )
         number = 1
-        while wanted in made.values():
+        while wanted in made.values() or wanted in taken:
             number += 1
             wanted = f"{plain.rstrip('_')}_{snake(kind)}_{number}"
         made[key] = wanted

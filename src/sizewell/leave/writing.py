@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sizewell.leave import code
 from sizewell.leave.code import Block, Code, call
-from sizewell.leave.emit import Emitter, Module, answer_key
+from sizewell.leave.emit import HELPERS, Emitter, Module, answer_key
 from sizewell.leave.layout import NOTES, cut, ordered, snake, subject, variables
 from sizewell.leave.reading import Program, Resource
 from sizewell.sdk import classes
@@ -37,7 +37,7 @@ class Writer:
             (key, each.function.rpartition(":")[2].removesuffix("_output").removeprefix("get_"), "Answer")
             for key, each in self.answers.items()
         ]
-        self.emitter = Emitter(program.plan.project, variables(named), self.resources)
+        self.emitter = Emitter(program.plan.project, variables(named, _taken(self.resources)), self.resources)
 
     # -- what depends on what -----------------------------------------------------------------------------------------
 
@@ -144,11 +144,12 @@ class Writer:
                 body += [f"# -- {NOTES[now]} {'-' * (100 - len(NOTES[now]))}", ""]
             about = now
             body += [*lines, ""]
-        return "\n".join([self._doc(keys), "", *self._imports(used, where, name), *body])
+        needs_sdk = any("pulumi." in line for line in body)
+        return "\n".join([self._doc(keys), "", *self._imports(used, where, name, needs_sdk), *body])
 
-    def _imports(self, used: Module, where: Mapping[str, str], here: str) -> list[str]:
+    def _imports(self, used: Module, where: Mapping[str, str], here: str, needs_sdk: bool) -> list[str]:
         plain = [f"import {name}" for name in sorted(used.plain - {"yaml"})]
-        others = ["import pulumi"]
+        others = ["import pulumi"] if needs_sdk else []
         others += [f"import {name} as {name.removeprefix('pulumi_')}" for name in sorted(used.packages - {"pulumi"})]
         others += ["import yaml"] if "yaml" in used.plain else []
         own: dict[str, list[str]] = {}
@@ -167,7 +168,7 @@ class Writer:
                 if len(whole) <= code.WIDTH
                 else [f"from {module} import (", *(f"    {name}," for name in sorted(names)), ")"]
             )
-        return [*lines, *([""] if own else []), ""]
+        return [*lines, *([""] if own else [])]
 
     def _doc(self, keys: list[str]) -> str:
         component = self._place(keys[0])[0]
@@ -187,22 +188,18 @@ class Writer:
             body += code.lines(call("pulumi.export", [("", code.quoted(name)), ("", self.emitter.value(value))]))
         self._main_settings, self._main_helpers = module.settings, module.helpers
         used = {where[key] for key in module.variables}
-        lines = self._imports(module, where, "")
-        rest = [f"from {PACKAGE} import {name}  # noqa: F401" for name in modules if name not in used]
-        if not body:
-            lines = [line for line in lines if line != "import pulumi"]
-        stack = self.program.plan.stack
-        return "\n".join(
-            [
-                f'"""The stack {stack} of the project {self.program.plan.project}."""',
-                "",
-                *lines[:-1],
+        head = [f'"""The stack {self.program.plan.stack} of the project {self.program.plan.project}."""', ""]
+        head += self._imports(module, where, "", bool(body))
+        rest = [f"    {name}," for name in sorted(set(modules) - used)]
+        if rest:  # before what is taken from single modules, as sorters of imports have it
+            at = next((n for n, line in enumerate(head) if line.startswith("from ")), len(head) - (not body))
+            head[at:at] = [
+                f"from {PACKAGE} import (  # noqa: F401 - what they make",
                 *rest,
-                "",
-                *body,
-                "",
+                ")",
+                *([""] if at == len(head) else []),
             ]
-        )
+        return "\n".join([*head, *body, ""]).rstrip("\n") + "\n"
 
     # -- one resource -------------------------------------------------------------------------------------------------
 
@@ -275,8 +272,10 @@ class Writer:
     def _options(self, given: Resource) -> dict[str, Code]:
         emitter, options = (
             self.emitter,
-            {key: value for key, value in given.options.items() if key not in ("version", "plugin_download_url")},
+            {key: value for key, value in given.options.items() if key != "plugin_download_url"},
         )
+        if options.get("version") == classes.release(given.kind.__module__.partition(".")[0]):
+            options.pop("version", None)
         parent = self.resources.get(given.parent)
         made: dict[str, Code] = {}
         if given.parent:
@@ -312,7 +311,9 @@ class Writer:
                     if not isinstance(value, str)
                     else code.quoted(value)
                 )
-        aliases = [written for each in given.aliases if (written := alias_of(each, quoted=code.quoted)) is not None]
+        types = () if given.is_group else own["aliases"]
+        every = [alias_of(each, quoted=code.quoted, own=types) for each in given.aliases]
+        aliases = [each for each in every if each is not None]
         if aliases:
             made["aliases"] = Block("[", tuple(("", each) for each in aliases), "]")
         return made
@@ -367,6 +368,13 @@ def _answers(program: Program) -> dict[str, Answer]:
             if isinstance(each, Answer):
                 found[answer_key(each)] = each
     return found
+
+
+def _taken(resources: Mapping[str, Resource]) -> set[str]:
+    """Names that modules of the new program import."""
+    packages = {each.kind.__module__.partition(".")[0].removeprefix("pulumi_") for each in resources.values()}
+    configs = {_config(each) for each in packages}
+    return {*packages, *configs, *HELPERS, "json", "yaml", "base64", "urllib"}
 
 
 _API: Final = (("api_version", "apiVersion"), ("kind", "kind"))

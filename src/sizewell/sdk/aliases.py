@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from pulumi.runtime.proto import alias_pb2
 
 
-def alias_of(message: bytes, *, quoted: Callable[[str], str]) -> str | None:
-    """An alias as a program writes it; None for another type alone, which the class of the resource says by itself."""
+def alias_of(message: bytes, *, quoted: Callable[[str], str], own: Collection[str]) -> str | None:
+    """An alias as a program writes it; None for a type that the class of the resource says by itself, one of `own`."""
     alias = alias_pb2.Alias.FromString(message)
     if alias.urn:
         return quoted(alias.urn)
@@ -25,7 +25,7 @@ def alias_of(message: bytes, *, quoted: Callable[[str], str]) -> str | None:
     ]
     if spec.noParent:
         given.append("parent=None")
-    if not given:
+    if not given and spec.type in own:
         return None
     if spec.type:
         given.insert(0, f"type_={quoted(spec.type)}")

@@ -106,4 +106,15 @@ def own_options(kind: type) -> Mapping[str, tuple[str, ...]]:
     for option in ("additional_secret_outputs", "replace_on_changes"):
         match = re.search(rf"{option}=\[(.*?)\]", source, re.DOTALL)
         found[option] = tuple(re.findall(r'"([^"]+)"', match.group(1))) if match else ()
+    match = re.search(r"aliases=\[(.*?)\]", source, re.DOTALL)
+    found["aliases"] = tuple(re.findall(r'type_="([^"]+)"', match.group(1))) if match else ()
     return found
+
+
+@cache
+def release(package: str) -> str:
+    """The version that an SDK asks the engine for."""
+    try:
+        return str(import_module(f"{package}._utilities").get_version())
+    except (ImportError, AttributeError):
+        return ""

@@ -364,9 +364,19 @@ def known(value: Any, expression: Expr, kind: Any = None, *, from_state: bool = 
         return [known(each, Item(expression, n), from_state=from_state) for n, each in enumerate(value)]
     if isinstance(value, dict):
         if _types.is_output_type(type(value)):
-            return value if not from_state else Traced(expression, type(value), value)
+            return Traced(expression, type(value), value) if from_state else _partly(value, expression)
         return {key: known(each, Item(expression, key), from_state=from_state) for key, each in value.items()}
     return Traced(expression, type(value), value) if from_state and value is not None else value
+
+
+def _partly(value: Any, expression: Expr) -> Any:
+    """What a resource was given, as its output: what the cloud adds to it is known only after deployment."""
+    kind: Any = value.__class__
+    types, fields = _types.output_type_types(kind), {}
+    for name, wire, _ in _types._py_properties(kind):  # noqa: SLF001
+        given, of = getattr(value, name, None), Attr(expression, name)
+        fields[wire] = Traced(of, types.get(wire)) if given is None else known(given, of)
+    return _types.output_type_from_dict(kind, fields)
 
 
 # -- in place of the SDK's own ----------------------------------------------------------------------------------------

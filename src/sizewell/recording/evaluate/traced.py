@@ -90,7 +90,7 @@ class _Monitor(Monitor):
         for key in [key for key, value in answer.object.fields.items() if tracer.marked(str(value))]:
             del answer.object.fields[key]  # the output of that name is known by where it comes from
         for key, value in (stated or {}).items():
-            if key not in ("id", "urn") and value is not None and key not in answer.object.fields:
+            if key not in ("id", "urn") and value is not None:
                 answer.object.fields[key].CopyFrom(
                     json_format.ParseDict({"value": value}, struct_pb2.Struct()).fields["value"]
                 )
