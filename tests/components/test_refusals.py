@@ -616,7 +616,7 @@ CASES = [
     ("aws pool", {"schedule": {**HOURS, "windows": []}}, "schedule.windows", "machines would never start"),
     ("aws pool", windows(days="mo-fr"), "schedule.windows[0].days", "must be days mon to sun"),
     ("aws pool", windows(start="7am"), "schedule.windows[0].start", "must be a time as 07:00"),
-    ("aws pool", windows(start="22:00", end="06:00"), "schedule.windows[0]", "split at midnight"),
+    ("aws pool", windows(start="22:00", end="22:00"), "schedule.windows[0]", "must end at another time than it starts"),
     ("aws pool", {"schedule": HOURS, "nodes_min": 1}, "nodes_min", "must be 0 with a schedule"),
     (
         "azure pool",

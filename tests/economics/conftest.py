@@ -57,6 +57,8 @@ batch: {records: 200k, tokens_per_record: 500, output_tokens_per_record: 50, win
 data: {location: "s3://bucket-west", region: us-west-2, size: 500GB}
 """
 OTHERS["weeknights"] = OTHERS["nightly"].partition("data:")[0] + 'schedule: {on: "Mon-Fri 22:00-06:00 UTC"}\n'
+OTHERS["used"] = SPECS["day"].replace("daily: 3", "").replace("300, }", "300}") + "utilization: 30%\n"
+OTHERS["studio"] = SPECS["notebook"] + "managed: sagemaker\n"
 OTHERS["redundant"] = SPECS["day"].replace("daily: 3", "redundancy: n+1")
 OTHERS["abroad"] = OTHERS["nightly"].replace("s3://bucket-west", "gs://bucket").replace("us-west-2", "us-central1")
 OTHERS["weekly"] = OTHERS["abroad"].replace("every: 1d", "every: 7d")

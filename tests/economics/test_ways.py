@@ -445,3 +445,15 @@ def test_own_servers_hold_while_one_is_gone_where_machines_do(work):
     needed = (redundant.demand.machines - 1) * redundant.option.candidate.shape.accelerators
     assert way.bound.startswith(f"{-(-needed // 4) + 1} servers")
     assert any("traffic.redundancy" in note for note in way.notes)
+
+
+def test_an_api_costs_the_same_for_each_token_however_much_it_is_used(work):
+    rows = [rows_of(work(name)) for name in ("used", "day")]
+    paid = {
+        round(row["api"].usd / made.tokens, 12) for row, made in zip(rows, (work("used"), work("day")), strict=True)
+    }
+    assert len(paid) == 1
+
+
+def test_a_service_that_sells_no_spot_has_no_such_way(work):
+    assert rows_of(work("studio"))["spot"].way.reason == "SageMaker does not sell it"

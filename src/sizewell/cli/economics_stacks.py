@@ -26,6 +26,7 @@ from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 from sizewell.sizing.workload.model import WorkloadSpec
 
+YEAR: Final = 12  # months, of the shortest term
 ALIKE: Final = Decimal("0.01")  # by which hours of two sizings may differ, as their prices do
 
 
@@ -69,7 +70,9 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
             days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
             counted = plural(use.work.months, "month")
             ends = f"{use.stack}/{use.work.name} ends {days} after it is built"
-            notes.append(f"{ends}: counted for {counted}, and nothing is committed for it")
+            whole = int((use.work.spec.ttl_s or 0) // SECONDS_PER_MONTH)
+            within = f"; within its time: sizewell economics {use.stack} --months {whole}" if whole >= YEAR else ""
+            notes.append(f"{ends}: counted for {counted}, and nothing is committed for it{within}")
     for use in uses:
         name, market = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market
         if not use.work.is_rented or market == "spot":
@@ -188,7 +191,13 @@ def parts(said: OfStacks) -> Iterator[Part]:
         )  # fmt: skip
         yield Part("what that binds", [_bound(row) for row in bought])
     else:
-        yield Part(f"{title}: nothing", ["no commitment costs less than the hours on demand that it would cover"])
+        unpriced = [
+            f"{row.instance_type} in {row.cloud} {row.region}" for row in said.shared if row.on_demand_usd is None
+        ]
+        why = ["no commitment costs less than the hours on demand that it would cover"]
+        if unpriced:
+            why = [f"whether one would cost less is not known: {', '.join(unpriced)} has no known price on demand"]
+        yield Part(f"{title}: nothing", why)
     if said.notes:
         yield Part("notes", said.notes)
 

@@ -193,9 +193,9 @@ def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
             faults.must(value is not None, f"{at}.{key}", f"must be a time as 07:00, got {window.get(key)!r}")
         if start is not None and end is not None:
             faults.must(
-                start < end,
+                start != end,
                 at,
-                f"must end after it starts, got {window['start']} to {window['end']}; split at midnight",
+                f"must end at another time than it starts, got {window['start']} twice; all day is 00:00 to 24:00",
             )
     faults.must(
         args.get("nodes_min") == 0,

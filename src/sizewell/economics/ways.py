@@ -20,7 +20,7 @@ from sizewell.economics.payments import Payment, monthly, once, paid_by, total_u
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
-from sizewell.sizing.catalog.managed import RAW, TITLES
+from sizewell.sizing.catalog.managed import RAW, TITLES, markets_of
 from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan, SharedOut
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
@@ -403,6 +403,8 @@ def _not_sold(work: Work, market: str) -> str:
     option, managed = work.option, work.option.managed
     if managed != RAW and market not in BY_THE_HOUR:
         return f"it is of machines of one's own; {TITLES[managed]} runs these"
+    if managed != RAW and market not in markets_of(managed, option.setting.need.kind):
+        return f"{TITLES[managed]} does not sell it"
     catalog, place = option.setting.catalog, Asked(option.cloud, option.deal.region, work.instance_type, market)
     rate = catalog.rates.deciding(place)
     if market in option.candidate.shape.markets or (rate is not None and rate.market == market):

@@ -27,6 +27,7 @@ from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_targ
 from sizewell.sizing.units import GIB
 from sizewell.sizing.workload.drafts import BARS, bars
 from sizewell.sizing.workload.precision import SIXTEEN_BIT, known_model, prepared, published_so
+from sizewell.sizing.workload.schedule import end_days
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
@@ -527,9 +528,9 @@ def _hours(launch: Launch, replicas: int) -> list[dict[str, str]]:
     lines = []
     for days, start, end in hours.windows:
         edges = {}
-        for key, clock in (("start", start), ("end", end)):
+        for key, clock, on in (("start", start, days), ("end", end, end_days(days, start, end))):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
-            edges[key] = f"{minute} {hour} * * {days.upper()}"
+            edges[key] = f"{minute} {hour} * * {on.upper()}"
         lines.append({"timezone": hours.time_zone, **edges, "desiredReplicas": str(replicas)})
     return lines
 

@@ -6,6 +6,7 @@ from typing import Any
 from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.sizing.billing import standing
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.workload.schedule import end_days, next_day
 
 DEFAULT_ENDPOINTS = standing.MACHINE_ENDPOINTS
 METRIC_NAMESPACE = "Sizewell"
@@ -119,7 +120,8 @@ def schedule_actions(
         for edge, size in (("start", nodes_initial), ("end", 0)):
             clock = window["start"] if edge == "start" else window["end"]
             hour, minute = (0, 0) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
-            days = _next_day(window["days"]) if clock == "24:00" else window["days"]
+            days = window["days"] if edge == "start" else end_days(window["days"], window["start"], window["end"])
+            days = next_day(days) if clock == "24:00" else days
             actions[f"{edge}-{number}"] = {
                 "recurrence": f"{minute} {hour} * * {days.upper()}",
                 "time_zone": schedule["time_zone"],
@@ -128,15 +130,3 @@ def schedule_actions(
                 "desired_capacity": size,
             }
     return actions
-
-
-def _next_day(days: str) -> str:
-    """The days after: a window that ends at 24:00 ends on the next day.
-
-    >>> _next_day("mon-fri"), _next_day("sat,sun")
-    ('tue-sat', 'sun,mon')
-    """
-    order = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-    shifted = {day: order[(index + 1) % 7] for index, day in enumerate(order)}
-    separator = "," if "," in days else "-"
-    return separator.join(shifted[part.strip().lower()] for part in days.split(separator))

@@ -13,6 +13,7 @@ from sizewell.components.lustre import fstab
 from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.components.tags import short_hash
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.workload.schedule import end_days, next_day
 
 CONTAINER = "checkpoints"
 METRIC_NAMESPACE, METRIC, REPORTING = "Sizewell", "GpuUtilization", "Reporting"
@@ -47,6 +48,7 @@ class WindowsZone:
 WINDOWS_ZONES = {
     row.zone: row.windows for row in csvtables.read(WindowsZone, Path(__file__).parents[1] / "data/windows_zones.csv")
 }
+DAY_MINUTES = 24 * 60
 START_MINUTES = 15  # how long the number of machines at the start of a working day holds before the guard may act
 _DAYS = {
     "mon": "Monday",
@@ -155,13 +157,18 @@ def autoscale_profiles(
     profiles = []
     for number, window in enumerate(schedule["windows"]):
         start, end = _minute(window["start"]), min(_minute(window["end"]), 23 * 60 + 59)
-        begun = start + min(START_MINUTES, max(1, (end - start) // 2))
-        for edge, minute, content in (("start", start, started), ("hours", begun, working), ("off", end, nothing)):
+        begun = start + min(START_MINUTES, max(1, (end - start) % DAY_MINUTES // 2))
+        working_days = window["days"] if begun < DAY_MINUTES else next_day(window["days"])
+        for edge, minute, days, content in (
+            ("start", start, window["days"], started),
+            ("hours", begun % DAY_MINUTES, working_days, working),
+            ("off", end, end_days(window["days"], window["start"], window["end"]), nothing),
+        ):
             recurrence = {
                 "frequency": "Week",
                 "schedule": {
                     "time_zone": zone,
-                    "days": day_names(window["days"]),
+                    "days": day_names(days),
                     "hours": [minute // 60],
                     "minutes": [minute % 60],
                 },

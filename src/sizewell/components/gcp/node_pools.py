@@ -10,6 +10,7 @@ from sizewell.components.kubernetes.objects import GKE_TOPOLOGY
 from sizewell.components.machines import find_slices, shape_by_name
 from sizewell.components.owned import ScheduleArgs
 from sizewell.sizing.catalog.records import Shape, Slice
+from sizewell.sizing.workload.schedule import end_days
 
 QUEUED_CLASS = "queued-provisioning.gke.io"
 UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
@@ -257,8 +258,9 @@ def hours(schedule: ScheduleArgs) -> dict[str, dict[str, str]]:
         for edge, size in (("start", "working"), ("end", "zero")):
             clock = window["start"] if edge == "start" else window["end"]
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            days = window["days"] if edge == "start" else end_days(window["days"], window["start"], window["end"])
             clocks[f"{edge}-{number}"] = {
-                "schedule": f"{minute} {hour} * * {window['days'].upper()}",
+                "schedule": f"{minute} {hour} * * {days.upper()}",
                 "time_zone": schedule["time_zone"],
                 "size": size,
             }

@@ -36,3 +36,12 @@ MARKETS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {  # (service, kind 
     ("vertex", "fine-tuning"): ("on-demand", "spot", "flex-start"),
     ("azureml", ""): ("on-demand", "spot"),
 }
+
+
+def markets_of(service: str, kind: str) -> tuple[str, ...]:
+    """The markets in which a managed service sells machines for a kind of work.
+
+    >>> markets_of("sagemaker", "training"), markets_of("sagemaker", "notebook"), markets_of("azureml", "notebook")
+    (('on-demand', 'spot'), ('on-demand',), ('on-demand', 'spot'))
+    """
+    return MARKETS.get((service, kind)) or MARKETS.get((service, "")) or ("on-demand",)

@@ -34,7 +34,7 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -
     it is served with adapters of one's own.
 
     `on` is the day whose prices count (the newest where it is None).
-    A service with a schedule has its traffic in those hours alone.
+    A service with a schedule has its traffic in those hours alone, one with a stated utilization in so much of them.
     """
     traffic, model = spec.traffic, spec.model.name if spec.model is not None else None
     if spec.kind != "inference" or traffic is None or traffic.requests_per_s is None or model is None:
@@ -42,6 +42,8 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -
     if spec.model is not None and spec.model.adapters is not None:
         return ()
     share = Decimal(1) if spec.schedule is None else spec.schedule.on.hours_per_week / 168
+    if spec.utilization is not None:
+        share = Decimal(str(spec.utilization))
     requests = Decimal(str(traffic.requests_per_s)) * 3600 * HOURS_PER_MONTH * share
     inputs, outputs = (requests * (count or 0) for count in (traffic.input_tokens, traffic.output_tokens))
     if not outputs:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, MARKETS, RAW, SAGEMAKER_USE, TITLES
+from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, RAW, SAGEMAKER_USE, TITLES, markets_of
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.predict.architecture import params_total
@@ -68,7 +68,7 @@ def sold(service: str, need: Requirements, region: str, market: str) -> bool:
     """Whether a service is there in a region, and has its machines in a market."""
     if service == "cloud-run" and region not in RUN_REGIONS:
         return False
-    markets = MARKETS.get((service, need.kind)) or MARKETS.get((service, "")) or ("on-demand",)
+    markets = markets_of(service, need.kind)
     return market in markets
 
 

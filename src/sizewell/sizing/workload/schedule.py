@@ -78,6 +78,26 @@ class WeeklySchedule:
         return tuple(sum(hour * 60 + minute in covered for minute in range(60)) / 60 for hour in range(168))
 
 
+def end_days(days: str, start: str, end: str) -> str:
+    """The days on which a window ends: those after it starts, where it goes over midnight.
+
+    >>> end_days("mon-fri", "22:00", "06:00"), end_days("sat,sun", "08:00", "24:00")
+    ('tue-sat', 'sat,sun')
+    """
+    return next_day(days) if end < start else days
+
+
+def next_day(days: str) -> str:
+    """The days after.
+
+    >>> next_day("mon-fri"), next_day("sat,sun")
+    ('tue-sat', 'sun,mon')
+    """
+    shifted = {day: DAYS[(index + 1) % 7] for index, day in enumerate(DAYS)}
+    separator = "," if "," in days else "-"
+    return separator.join(shifted[part.strip().lower()] for part in days.split(separator))
+
+
 WEEK_MINUTES: Final = 7 * 24 * 60
 
 

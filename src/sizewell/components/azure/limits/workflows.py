@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
 from sizewell.components.owned import ScheduleArgs
+from sizewell.sizing.workload.schedule import end_days
 
 SCHEMA = "https://schema.management.azure.com/providers/Microsoft.Logic/schemas/2016-06-01/workflowdefinition.json#"
 ARM, PROMETHEUS = "https://management.azure.com", "https://prometheus.monitor.azure.com"
@@ -112,11 +113,12 @@ def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, object]]:
     for number, window in enumerate(schedule["windows"]):
         for edge, clock in (("start", window["start"]), ("stop", window["end"])):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            days = window["days"] if edge == "start" else end_days(window["days"], window["start"], window["end"])
             edges[f"{edge}-{number}"] = {
                 "frequency": "Week",
                 "interval": 1,
                 "timeZone": WINDOWS_ZONES[schedule["time_zone"]],
-                "schedule": {"weekDays": day_names(window["days"]), "hours": [hour], "minutes": [minute]},
+                "schedule": {"weekDays": day_names(days), "hours": [hour], "minutes": [minute]},
             }
     return edges
 

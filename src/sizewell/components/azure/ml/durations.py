@@ -6,6 +6,7 @@ from typing import Any
 from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
 from sizewell.components.owned import ScheduleArgs
 from sizewell.components.tags import short_hash
+from sizewell.sizing.workload.schedule import end_days
 
 BLOB_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"  # Storage Blob Data Contributor
 # Azure AI Enterprise Network Connection Approver: a managed network's private endpoints to what the workspace stands on
@@ -52,8 +53,11 @@ def stops(schedule: ScheduleArgs) -> list[dict[str, Any]]:
     """Starts and stops of a compute instance by cron, in the schedule's own time zone."""
     edges = []
     for window in schedule["windows"]:
-        days = ",".join(_DAYS[day] for day in day_names(window["days"]))
-        for action, clock in (("Start", window["start"]), ("Stop", window["end"])):
+        for action, clock, on in (
+            ("Start", window["start"], window["days"]),
+            ("Stop", window["end"], end_days(window["days"], window["start"], window["end"])),
+        ):
+            days = ",".join(_DAYS[day] for day in day_names(on))
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
             edges.append(
                 {
@@ -90,9 +94,10 @@ def autoscale_profiles(
     for number, window in enumerate(schedule["windows"]):
         for edge, clock, content in (("hours", window["start"], working), ("off", window["end"], quiet)):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
+            days = window["days"] if edge == "hours" else end_days(window["days"], window["start"], window["end"])
             hours = {
                 "time_zone": WINDOWS_ZONES[schedule["time_zone"]],
-                "days": day_names(window["days"]),
+                "days": day_names(days),
                 "hours": [hour],
                 "minutes": [minute],
             }
