@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 
 import harness
 import pytest
@@ -16,6 +17,7 @@ from evidence_run import account
 from test_interrupted import standing
 
 from sizewell.evidence.run import record_of
+from sizewell.sizing.records.decision import Decision
 
 SMALL = ("ttl-dev-gcp",)
 WHOLE = ("ttl-dev-azure", "dev-azure")
@@ -116,3 +118,37 @@ def test_an_engine_that_hangs_is_interrupted(engine):
     ends_with_nothing(engine, SMALL)
     notes = json.loads((engine.project / ".sizewell/evidence" / f"{SMALL[-1]}.json").read_text())
     assert notes["engine"] == {}
+
+
+def typed(engine, *words):
+    script = [sys.executable, harness.HERE / "evidence_command.py", engine.clouds, *words]
+    return subprocess.run(
+        script, cwd=engine.project, env=engine.environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def test_as_it_is_typed(engine):
+    """A stack of which something stands is refused; then it is built, destroyed and shown."""
+    decision = engine.project / "stacks/decisions/dev-gcp.json"
+    document = json.loads(decision.read_text())
+    document["expires_at"] = f"{datetime.now(UTC).date() + timedelta(days=2)}"
+    Decision.model_validate(document).write(decision)
+    settings = engine.project / "stacks/config/teardown.yaml"
+    settings.write_text(settings.read_text().replace("dev: {empty_days: 14}", "dev: {empty_days: 14, expiry: firm}"))
+    engine.run("stack", "init", "ttl-dev-gcp")
+    engine.up("ttl-dev-gcp")
+    words = ("run", "dev-gcp", "--stage", "up", "--stage", "reachable", "--max-usd", "100", "--yes")
+    refused = typed(engine, *words)
+    assert refused.returncode == 64
+    assert "ttl-dev-gcp stands: it has" in refused.stderr
+    assert left(engine)
+    engine.destroy("ttl-dev-gcp")
+    done = typed(engine, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert left(engine) == []
+    shown = typed(engine, "write", "dev-gcp")
+    record = json.loads(shown.stdout)
+    outcomes = {each["stage"]: each["outcome"] for each in record["stages"]}
+    assert [outcomes[name] for name in ("rights", "up", "reachable", "destroyed", "inventory")] == [
+        *("not tried", "passed", "passed", "passed", "passed")
+    ]

@@ -199,6 +199,25 @@ def test_bad_input(words: tuple[str, ...], said: str, world: Pretend, small: str
     assert not list(Path().glob(".sizewell/evidence/*.json"))
 
 
+def test_ctrl_c_says_how_to_go_on(world: Pretend, small: str, line: Line) -> None:
+    def interrupted() -> Any:
+        raise KeyboardInterrupt
+
+    world.faults = [Fault("reachable", interrupted)]
+    code, _, err = line("run", small, "--yes")
+    assert code == 130
+    assert "something may stand: sizewell evidence resume trial, or clean in place of resume" in err
+    assert world.cloud
+    assert line("clean")[0] == 6
+    assert not world.cloud
+
+
+def test_without_up_nothing_is_built(world: Pretend, small: str, line: Line) -> None:
+    code, out, _ = line("run", small, "--stage", "rights", "--yes")
+    assert (code, world.calls) == (0, ["rights"])
+    assert "not tried: nothing built" in out
+
+
 def test_two_at_once(world: Pretend, small: str, line: Line) -> None:
     with journal.held(journal.path_of(Path.cwd(), small)):
         code, _, err = line("run", small, "--yes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -114,8 +114,10 @@ def run(args: Arguments) -> int:
             print(f"nothing was built; to do it: sizewell evidence run {args.stack} --max-usd {usd:g} --yes")
             return 0
         _must_be_empty(started)
+        if path.exists():
+            output.note(f"{args.stack}: the journal of its earlier run is replaced, and with it what `write` shows")
         started.journal.write()
-        return _went(started, started.go(), as_json=args.json)
+        return _went(started, started.go, as_json=args.json)
 
 
 @command.command("resume", help="Go on with a run that was killed, up to its end: nothing left.")
@@ -125,7 +127,7 @@ def resume(args: Arguments) -> int:
     with _taken_up(args) as started:
         if not started.journal.built:
             _must_be_empty(started)
-        return _went(started, started.go(), as_json=args.json)
+        return _went(started, started.go, as_json=args.json)
 
 
 @command.command("clean", help="Try no further stage: destroy what a run has built, and ask what is left.")
@@ -133,7 +135,7 @@ def resume(args: Arguments) -> int:
 @_json
 def clean(args: Arguments) -> int:
     with _taken_up(args) as started:
-        return _went(started, started.down("not asked for"), as_json=args.json)
+        return _went(started, lambda: started.down("not asked for"), as_json=args.json)
 
 
 @command.command("write", help="Show the record of a run; with --yes, write it and sign it.")
@@ -283,6 +285,8 @@ def _must_be_empty(started: Run) -> None:
     world = started.world
     assert isinstance(world, Account)  # noqa: S101
     backend, notes = world.fresh().backend, started.journal.notes
+    if "up" not in notes.wanted:
+        return
     listed = {each.name: each for each in backend.stacks()}
     for stack in notes.stacks:
         if stack in listed and listed[stack].resources:
@@ -409,10 +413,16 @@ def _checked(path: Path, signers: Path) -> Record:
     return record.read(text, str(path), load())
 
 
-def _went(started: Run, gone: bool, *, as_json: bool) -> int:
-    """Say how it ended; the exit code."""
-    record = _record(started, {})
+def _went(started: Run, do: Callable[[], bool], *, as_json: bool) -> int:
+    """Do it and say how it ended; the exit code."""
     notes = started.journal.notes
+    try:
+        gone = do()
+    except KeyboardInterrupt:
+        if not started.journal.over:
+            output.note(f"something may stand: sizewell evidence resume {notes.stack}, or clean in place of resume")
+        raise
+    record = _record(started, {})
     if as_json:
         print(record.to_json(), end="")
     else:
