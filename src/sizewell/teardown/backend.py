@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,31 +121,34 @@ class Backend:
         words = ("up", "--stack", checked(stack), "--yes", "--skip-preview", "--suppress-progress")
         arguments = (*words, "--color", "never", "--non-interactive")
         _must_be_on_path()
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r go && exec pulumi "$@" </dev/null', "pulumi", *arguments],
-            cwd=self.root,
-            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            begun(process.pid)
-            output, errors = process.communicate("go\n", timeout=timeout_s)
-        except BaseException as error:
-            late = isinstance(error, subprocess.TimeoutExpired)
-            process.send_signal(signal.SIGINT)
+        # Into a file: an engine whose reader was killed would end at its next word, in the middle of what it writes.
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", 'read -r go && exec pulumi "$@" </dev/null', "pulumi", *arguments],
+                cwd=self.root,
+                env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment},
+                stdin=subprocess.PIPE,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
             try:
-                process.communicate(timeout=INTERRUPTED_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-            if late:
-                raise ServiceError(f"{stack}: pulumi up: not finished after {timeout_s:g} s") from None
-            raise
+                begun(process.pid)
+                process.communicate("go\n", timeout=timeout_s)
+            except BaseException as error:
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(timeout=INTERRUPTED_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise ServiceError(f"{stack}: pulumi up: not finished after {timeout_s:g} s") from None
+                raise
+            said.seek(0)
+            output = said.read()
         if process.returncode:
-            raise _fault(words, errors + output)
+            raise _fault(words, output)
         return output
 
     def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
