@@ -68,15 +68,18 @@ class UsageError(SizewellError):
 
 
 class _FaultsError(SizewellError):
-    def __init__(self, faults: Sequence[Fault], *, subject: str = "") -> None:
+    def __init__(self, faults: Sequence[Fault], *, subject: str = "", note: str = "") -> None:
         self.faults = tuple(replace(f, file=subject) if f.at and not f.file and subject else f for f in faults)
         self.subject = subject
         count = len(self.faults)
         head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}\n" if subject else ""
-        super().__init__(head + "\n".join(str(fault) for fault in self.faults))
+        self.note = note  # what the faults mean together
+        super().__init__("\n".join([head + "\n".join(map(str, self.faults)), *([note] if note else [])]))
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return partial(type(self), subject=self.subject), (self.faults,)  # so that it gets from process to process
+        return partial(type(self), subject=self.subject, note=self.note), (
+            self.faults,
+        )  # so that it gets from process to process
 
 
 class SpecError(_FaultsError):

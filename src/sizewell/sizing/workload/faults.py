@@ -20,6 +20,7 @@ from sizewell.sizing.workload.loads import load_meant, rate_meant, window_of
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.schedule import hours_meant
+from sizewell.sizing.workload.unplaced import unplaced
 from sizewell.sizing.workload.ways_out import in_place, named, way_out
 
 
@@ -371,6 +372,9 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         homes.sort(key=lambda home: home.count("."))  # the section that is nearest to the top
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
+    if not fix and root is WorkloadSpec and isinstance(given, Mapping):
+        rest = {other: each for other, each in given.items() if other != key}
+        fix = unplaced(where, value, rest, lambda other, each: load_meant(where, other, each, rest, raw))
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
 
 

@@ -94,6 +94,9 @@ class Known:
     reads_at_most: int | None = None
 
 
+_READS_PAGES: Final = re.compile(r"(?i)ocr|(?<![a-z])vlm?(?![a-z])|vision|llava|docling|nougat")  # by its name
+
+
 def known_of(spec: Mapping[str, object]) -> Known:
     """The model of a spec by its name, or by the family that its own figures state."""
     stated = spec.get("model")
@@ -108,7 +111,7 @@ def known_of(spec: Mapping[str, object]) -> Known:
     catalog = load()
     facts = catalog.models.get(catalog.model_names.get(name.lower(), ""))
     if facts is None:
-        return Known(name)
+        return Known(name, sees=bool(_READS_PAGES.search(name)))
     sees = facts.kind == "decoder" and bool(facts.image_tokens)
     return Known(name, facts.kind, is_speech_recognizer(facts), sees, facts.max_sequence_length)
 

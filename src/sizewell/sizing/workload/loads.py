@@ -36,6 +36,15 @@ from sizewell.sizing.workload.load_keys import (
     singular,
 )
 from sizewell.sizing.workload.load_pace import every_of, interval_s
+from sizewell.sizing.workload.load_shares import (
+    Share,
+    corpus_tokens,
+    of_share,
+    pair_tokens,
+    peak_over_mean,
+    rate_of_speech,
+    share_of_people,
+)
 from sizewell.sizing.workload.load_sizes import (
     cached_share,
     kept,
@@ -139,8 +148,32 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     if often:
         return {**_batch({key: value for key, value in section.items() if key not in often}, spec), **often}
     within = _within(section)
-    several_answers = next((key for key, value in section.items() if _ANSWERS.fullmatch(key) and number_of(value)), "")
-    answers = exact(number_of(section.get(several_answers)) or 1.0)
+    if (spoken := rate_of_speech(section)) and not known.hears:
+        worded, renamed = _in_words(section, spoken)
+        if renamed:
+            lines = _batch(worded, spec)
+            line = next((_line(each) for key in renamed if (each := lines.get(key, ""))), "")
+            back = {renamed.get(key, key): each for key, each in lines.items()}
+            return {**back, spoken[0]: f"leave it out: it is in {line}"} if line else back
+    if totals := _totals(section):
+        lines = _batch({totals.get(key, key): value for key, value in section.items()}, spec)
+        named = {name: key for key, name in totals.items()}
+        written = next((_line(line) for line in lines.values() if line.startswith("write records: ")), "records")
+        made = dict.fromkeys(totals, f"leave it out: it is in {written}")
+        sides_of_all = {name.partition("_")[0] for name in totals.values() if name in ("input_tokens", "output_tokens")}
+        sides = {"tokens_per_record": "input", "output_tokens_per_record": "output"}
+        made |= {
+            key: f"write {name}: {section[key]}"
+            for key, name in totals.items()
+            if sides.get(name, "") not in {"", *sides_of_all}
+        }
+        return {**made, **{named.get(key, key): line for key, line in lines.items()}}
+    several_answers = next(
+        (key for key, value in section.items() if _several_of(key) and (number_of(value) or isinstance(value, list))),
+        "",
+    )
+    stated_answers = section.get(several_answers)
+    answers = exact(number_of(len(stated_answers) if isinstance(stated_answers, list) else stated_answers) or 1.0)
     section = {key: value for key, value in section.items() if key not in within and key != several_answers}
     parts = parts_of(section, stands, known)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
@@ -161,7 +194,8 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     if several_answers:
         whole = f"records: {rounded(float(load.number * answers), whole=True)}"
         more = "" if own is None else _repeated(load.period, section) + seen_of(load, section, pictures, known)
-        said = f" ({show_count(round(answers))} answers to each are generated as so many records)"
+        what = "answers to each" if _ANSWERS.fullmatch(several_answers) else "of them for each"
+        said = f" ({show_count(round(answers))} {what} are generated as so many records)"
         if own is None:
             return {**lines, several_answers: f"write {whole}{said}"}
         lines |= {part.key: f"leave it out: it is in {whole}" for part in load.chain[1 : load.request + 1]}
@@ -180,6 +214,53 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     return {**lines, own.key: f"write {line}"}
 
 
+def _in_words(
+    section: Mapping[str, object], spoken: tuple[str, str, Fraction]
+) -> tuple[dict[str, object], dict[str, str]]:
+    """The section with the words of a recording in place of its length, and how its keys were called before."""
+    rate, what, a_second = spoken
+    made: dict[str, object] = {}
+    before: dict[str, str] = {}
+    for key, value in section.items():
+        if key == rate:
+            continue
+        part = part_of(key, value)
+        audio = AUDIO.fullmatch(part.what) if part.per else None
+        seconds = exact(part.number) * int(period_s(audio[1])) if audio else exact(seconds_of(part))
+        if not seconds or key in ("window", "every"):
+            made[key] = value
+            continue
+        thing = key.rpartition("_per_")[2] if part.per else re.split(r"_", key)[0]
+        name = f"{what}_per_{thing}"
+        made[name], before[name] = round(seconds * a_second), key
+    return made, before
+
+
+def _totals(section: Mapping[str, object]) -> dict[str, str]:
+    """Keys of tokens under the names of other tools as a load calls them: all that is written, and that of one record.
+
+    >>> _totals({"output_tokens_total": "5B", "prompt_tokens": 400, "max_new_tokens": 1024})
+    {'output_tokens_total': 'output_tokens', 'prompt_tokens': 'tokens_per_record', 'max_new_tokens': 'output_tokens_per_record'}
+    """  # noqa: E501
+    whole = {
+        key: match[1]
+        for key in section
+        if (match := re.fullmatch(r"(?:total_)?((?:input|output)_tokens)(?:_total|_in_all|_overall)", key))
+    }
+    each = {"prompt_tokens": "tokens_per_record", "max_new_tokens": "output_tokens_per_record",
+            "max_tokens": "output_tokens_per_record"}  # fmt: skip
+    names = {key: name for key, name in each.items() if key in section and name not in section}
+    return {**whole, **names} if whole and "records" not in section else {}
+
+
+def _several_of(key: str) -> bool:
+    """Whether a key says how many answers, or how many versions, are written of each record."""
+    return bool(_ANSWERS.fullmatch(key) or _VERSIONS.fullmatch(key))
+
+
+_VERSIONS: Final = re.compile(
+    r"(?:(?:num(?:ber_of)?|n|target|output|to|into)_)*(?:languages|translations|locales|langs)(?:_per_[a-z_]+)?"
+)
 # Answers to one and the same prompt: each is generated on its own, as a record would be.
 _ANSWERS: Final = re.compile(
     r"n|best_of|num(?:ber_of)?_(?:return_sequences|generations|completions|candidates|samples_per_prompt)|"
@@ -333,12 +414,22 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
     section = {"sequence_length" if _is_sequence_length(key) else key: value for key, value in section.items()}
     stands = ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch")
     parts = parts_of(section, stands, replace(known, sees=False))  # a video of a sample is no text
+    parts = [replace(part, what="steps") if part.what == "frames" and part.per in _EPISODES else part for part in parts]
     size = next((key for key, value in section.items() if _SIZE_OF_DATA.fullmatch(key) and number_of(value)), "")
     if size:
         lines = _training(
             {**{key: value for key, value in section.items() if key != size}, "examples": section[size]}, spec
         )
         return {**lines, size: lines.pop("examples", "")}
+    if pair := pair_tokens(section):
+        return {**_training({key: value for key, value in section.items() if key not in pair}, spec), **pair}
+    for key, value in section.items():
+        tokens, said = corpus_tokens(key, value)
+        length = next((name for name in ("tokens", "steps", "samples") if name in section), "")
+        if tokens and not (length and "bytes" in said):  # which are where data lie
+            rest = _training({name: each for name, each in section.items() if name != key}, spec)
+            known_by = f"leave it out: how long the run is stands in {length}"
+            return {**rest, key: known_by if length else f"write {_as_samples(tokens, section)} ({said})"}
     in_all = [part for part in parts if _is_all_that_is_read(part)]
     parts = [part for part in parts if part not in in_all]
     shown = [part for part in parts if not part.per and part.number and _EXAMPLES.fullmatch(part.what)]
@@ -346,6 +437,9 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
     number = number_of(section.get("samples")) or 0.0
     root = own or Part("samples", "samples", value=section.get("samples"), number=number)
     load = load_of(root, parts, known, section, named=own is not None, splits=False)
+    moments = [at for at, part in enumerate(load.chain) if _MOMENTS.fullmatch(part.what) and part.number]
+    if moments:
+        load = replace(load, request=moments[-1])
     lines = pictures_of(section, load, replace(known, kind="vision"))
     lines |= size_lines(load, section, {"input": "sequence_length", "output": "sequence_length"})
     length = next((name for name in ("steps", "tokens", "samples") if name in section), "")
@@ -360,6 +454,26 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
             f"leave it out: how long the run is stands in {length}" if length else f"write tokens: {part.value}"
         )
     return lines
+
+
+def _as_samples(tokens: int, section: Mapping[str, object]) -> str:
+    """Tokens of a corpus, or the samples of which they are where it is read several times.
+
+    >>> _as_samples(300_000_000, {"epochs": 3, "sequence_length": 4096}), _as_samples(300_000_000, {})
+    ('samples: 73242', 'tokens: 300M')
+    """
+    if "epochs" not in section:
+        return f"tokens: {show_count(tokens)}"
+    stated = number_of(section.get("sequence_length"))
+    each = stated or _SAMPLE_TOKENS
+    line = f"samples: {show_count(max(round(tokens / each), 1))}"
+    return line if stated else f"{line}, sequence_length: {_SAMPLE_TOKENS}"
+
+
+_SAMPLE_TOKENS: Final = 2048  # a round number to begin with
+_EPISODES: Final = tuple(map(singular, ("trajectories", "episodes", "rollouts", "demonstrations", "demos")))
+# What a policy is shown one by one of an episode.
+_MOMENTS: Final = re.compile(r"(?:time_?)?steps|transitions|frames|observations|states|actions|moments|ticks")
 
 
 # How many examples a data set has, under names that say a size.
@@ -405,6 +519,10 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return _with_answers(several_answers, rate, section, spec)
     if of_peak := _of_a_peak(section, spec) or _of_percentiles(section):
         return {**of_peak, **_traffic({key: value for key, value in section.items() if key not in of_peak}, spec)}
+    if peaks := peak_over_mean(section, _hours_of_a_day(spec)):
+        return {**_traffic({key: value for key, value in section.items() if key not in peaks}, spec), **peaks}
+    if (some := share_of_people(section)) and (lines := _of_some(some, section, spec)):
+        return lines
     if paced := _of_people(section, spec):
         return paced
     if (of_parts := of_prompt(section, known))[0]:
@@ -454,6 +572,32 @@ def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
         return {key: f"write rps: {rounded(1 / seconds)}"} if alone and "think_time" not in section else {}
     stated = "think_time" in section
     return {**lines, key: f"leave it out: it is in think_time: {time}" if stated else f"write think_time: {time}"}
+
+
+def _hours_of_a_day(spec: Mapping[str, object]) -> float:
+    """The hours of a day in which a service runs."""
+    hours = open_hours(spec)
+    return hours[0] / hours[1] if hours else 24.0
+
+
+def _of_some(share: Share, section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """The lines of a load of which a share of the people is meant.
+
+    >>> spec = {"agents": 200, "share_online": "60%"}
+    >>> _of_some(share_of_people(spec), spec, {})
+    {'agents': 'write concurrent_users: 120, 60 % of 200', 'share_online': 'leave it out: it is in concurrent_users: 120'}
+    """  # noqa: E501
+    made, before, people = of_share(section, share)
+    lines = _traffic(made, spec)
+    line = f"write {people}: {share.number}" if people == "concurrent_users" else lines.pop(people, "")
+    if not line.startswith("write "):
+        return {}
+    kept = {before.get(key, key): each for key, each in lines.items()}
+    left = f"leave it out: it is in {_line(line)}"
+    if people == "concurrent_users":
+        return {**kept, share.key: f"{line}, {share.said}"}
+    said = "" if "at once" in line else f", {share.said}"
+    return {**kept, share.people: f"{line}{said}", share.key: left}
 
 
 _PEAK: Final = re.compile(r"(?:peak|max|maximum|busiest)_(.+)|(.+)_(?:peak|max)")

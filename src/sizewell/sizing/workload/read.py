@@ -135,11 +135,29 @@ def parse_spec(
         faults = [tried_with_others(raw, fault, faults, judge) for fault in faults]
         faults = [tried_with_others(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
         faults = gathered(raw, of_the_machine_alone(without_added(raw, faults)))
-        raise SpecError(placed(faults, text), subject=origin)
+        raise SpecError(placed(faults, text), subject=origin, note=_once_mended(raw, faults, catalog))
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     spec._log = log  # noqa: SLF001
     return spec
+
+
+def _once_mended(raw: Mapping[str, Any], faults: Sequence[Fault], catalog: Catalog | None) -> str:
+    """What the spec says once every fix is done, where several keys of its load are: so that a wrong guess is seen."""
+    from sizewell.sizing.workload.repair import repaired
+    from sizewell.sizing.workload.unplaced import said_of, several_of_load
+
+    if not several_of_load([fault.path for fault in faults if fault.message.startswith("unknown key")]):
+        return ""
+    made: Mapping[str, Any] = raw
+    for fault in faults:
+        after = repaired(made, fault)
+        if after is None:
+            return ""
+        made = after
+    spec, left = _judged(made, catalog, frozenset(_leaf_paths(made)))
+    said = said_of(spec) if spec is not None and not left else ""
+    return f"so written it is: {said}" if said else ""
 
 
 def _unknown_apart(raw: Mapping[str, Any], touched: Sequence[str], catalog: Catalog) -> list[Fault]:

@@ -11,6 +11,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.units import UnitError, amount, counted, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.devices import not_to_be_had, slice_meant
 from sizewell.sizing.workload.load_pace import often_s
+from sizewell.sizing.workload.load_words import length_s
 from sizewell.sizing.workload.schedule import hours_meant, parse_schedule, time_between
 
 _Way = Callable[[re.Match[str]], str]
@@ -158,6 +159,34 @@ def _span(match: re.Match[str]) -> str:
     return f"write {span}" if span else ""
 
 
+def _interval(match: re.Match[str]) -> str:
+    seconds = length_s(match[1] or match[2])
+    return f"write checkpoint: {{interval: {show_duration(round(seconds))}}}" if seconds >= 1 else ""
+
+
+_NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_START: Final = "22:00"  # of a night whose beginning is not stated
+
+
+def _until(match: re.Match[str]) -> str:
+    span = time_between(f"{_START} - {match[1] if re.search(':|m', match[1]) else match[1] + ':00'}")
+    return f"write {span}, if it starts at {_START}: it is said as how long it may take" if span else ""
+
+
+def _until_end(match: re.Match[str]) -> str:
+    names = {"w": "week", "m": "month", "q": "quarter", "y": "year"}
+    days = round(period_s(names.get(match[1].lower(), match[1])) / 86_400)
+    return f"write {days}d, if it starts now: it is said as how long it may take"
+
+
+def _in_words(match: re.Match[str]) -> str:
+    """A length of time in words: two weeks, three days, a month, a week and a half."""
+    words = re.sub(rf"\b({'|'.join(_NUMBERS)})\b", lambda each: str(_NUMBERS.index(each[1].lower()) + 1), match[1],
+                   flags=re.IGNORECASE)  # fmt: skip
+    seconds = length_s(re.sub(r"[-_]", " ", words))
+    return f"write {show_duration(round(seconds))}" if seconds >= 1 else ""
+
+
 def _square(match: re.Match[str]) -> str:
     return _side(int(match[1]) * int(match[2]))
 
@@ -197,6 +226,9 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
      r"(\d+) ?(w|d|h|m|s)(?:eek|ay|our|r|in|inute|ec|econd)s?", _spelt("write {0}{1}")),
     (r"batch\.window", r".*\d.*[-,a-z].*\d.*(?<=[\d'\]}mM])", _span),
     (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
+    (r"deadline|batch\.window", r"(?:until|till|by|before) (\d{1,2}(?::\d\d)? ?(?:[ap]m)?)", _until),
+    (r"deadline|batch\.window|ttl",
+     r"(?:by |before |the |until )*(?:end of (?:the )?|eo)(week|month|quarter|year|w|m|q|y)", _until_end),
     (r"resources\.nodes", r"0", _spelt("write 1")),
     (r"model\.(?:weights|kv)", r"(?:none|no|off|auto|default|false)",
      _spelt("leave it out: as the model is published is the default")),
@@ -210,6 +242,9 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
      lambda match: f"write resources: {{accelerators: {named(match[0])}}}{in_place(match[0])}"),
     (r"resources\.accelerators", r"\d{4}", _geforce),
     (r"schedule", r"[^{\[]*", _schedule),
+    (r"(?:resources\.)?on_?demand", r"(?:true|yes|only)", _spelt("write spot_policy: on-demand")),
+    (r"(?:resources\.)?on_?demand", r"(?:false|no|never)", _spelt("leave it out: spot_policy says what is bought")),
+    (r"checkpoint(?:ing|s)?", r"(?:every )(.*)|(\d+ ?[a-z]+)", _interval),
     (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
     (r"capacity", r"block", _spelt("write capacity: {{block: {{duration: 72h}}}}")),
     (r"capacity", r"(?:flex[-_]start|dws)", _spelt("write capacity: {{flex_start: true}}")),
@@ -265,6 +300,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"budget\.per_run", r".*(?:/|\bper\b|\ban?\b|\beach\b) ?(?:run|job).*", _amount),
     (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
     (r"budget\..*", rf"(?:[€£¥] ?{_N}|{_N} ?[€£¥])", _spelt("prices are in USD: convert it")),
+    (r"deadline|batch\.window|ttl|idle\.\w+|checkpoint\.interval",
+     r"(?:within |in |every |about |~ ?)?([^\d{\[].*|.*\d.* .*)", _in_words),
 )  # fmt: skip
 
 
