@@ -15,7 +15,13 @@ from typing import Any
 
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import attention_params, feed_forward_params, params_total, stage_params
+from sizewell.sizing.predict.architecture import (
+    attention_params,
+    expert_layers,
+    feed_forward_params,
+    params_total,
+    stage_params,
+)
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import gradient_bytes, software_with
@@ -359,13 +365,25 @@ def adapter_params(job: TrainingJob) -> float:
     >>> a = Architecture(key="x", layers=16, hidden=4096, heads=32, kv_heads=32, head_dim=128, ffn=16384)
     >>> adapter_params(TrainingJob(architecture=a, method="lora", lora_rank=8, lora_targets=("q", "v")))
     2097152
+
+    Mixtral 8x7B, whose experts have adapters each: 120 million at rank 8.
+
+    >>> moe = Architecture(key="x", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, gated=True,
+    ...                    experts=8, experts_per_token=2, expert_ffn=14336)
+    >>> adapter_params(TrainingJob(architecture=moe, method="lora", lora_rank=8))
+    120061952
     """
     model = job.architecture
     rank = job.lora_rank or 8
     if not model.layers:
         return params_total(model) * 0.01
-    widths = lora_widths(model, experts=model.experts)
-    return model.layers * rank * sum(widths[target] for target in lora_targets(job))
+    widths = lora_widths(model, experts=0)
+    routed, experts = expert_layers(model), model.experts + model.shared_experts
+    # Each expert's matrix has both factors, in the layers that have experts.
+    of_experts = routed * experts * (model.hidden + model.expert_ffn)
+    feed_forward = of_experts + (model.layers - routed) * (model.hidden + model.ffn)
+    inner = {"gate": feed_forward if model.gated else 0, "up": feed_forward, "down": feed_forward}
+    return rank * sum(inner.get(target, model.layers * widths[target]) for target in lora_targets(job))
 
 
 def lora_widths(model: Architecture, *, experts: int) -> dict[str, int]:
