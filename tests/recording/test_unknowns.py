@@ -149,6 +149,7 @@ DECISIONS = [
     f"if 'gpu' in text.split(','): {GPU}",
     f"if len(text.split(',')) > 1: {GPU}",
     f"if json.loads(text)['gpus']: {GPU}",
+    f"if yaml.safe_load(text)['gpus']: {GPU}",
     "aws.ec2.Instance('i', ami='ami-1', instance_type=TYPES.get(text, 't3.micro'))",
     "aws.ec2.Instance('i', ami='ami-1', instance_type={**TYPES, 'x': 'y'}.get(text.upper(), 't3.micro'))",
     "aws.ec2.Instance('i', ami='ami-1', instance_type='p5.48xlarge' if group.min_size else 't3.micro')",

@@ -19,6 +19,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, get_args, get_origin
 
 import pulumi
+import yaml
 from pulumi import _types
 from pulumi.output import UNKNOWN, Unknown, contains_unknowns
 from pulumi.runtime import rpc as pulumi_rpc
@@ -307,6 +308,11 @@ def _loads(text: Any, *arguments: Any, **named: Any) -> Any:
     return Anything(text._about) if isinstance(text, UnknownText) else _LOADS(text, *arguments, **named)  # noqa: SLF001
 
 
+def _safe_load(stream: Any) -> Any:
+    """As of JSON: a reader of YAML would look for the end of a text that has none."""
+    return Anything(stream._about) if isinstance(stream, UnknownText) else _SAFE_LOAD(stream)  # noqa: SLF001
+
+
 def _as_json(self: Any, value: Any) -> Any:
     return MARK if type(value) is UnknownNumber else _AS_JSON(self, value)
 
@@ -322,6 +328,7 @@ _SERIALIZE: Final = pulumi_rpc.serialize_property
 _ADDRESSES: Final = socket.getaddrinfo
 _CONNECT: Final = socket.create_connection
 _LOADS: Final = json.loads
+_SAFE_LOAD: Final[Any] = yaml.safe_load
 _AS_JSON: Final[Any] = json.JSONEncoder.default
 INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi_invoke, "_invoke", invoke),
@@ -341,5 +348,6 @@ INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (socket, "create_connection", create_connection),
     *surroundings.INSTEAD,
     (json, "loads", _loads),
+    (yaml, "safe_load", _safe_load),
     (json.JSONEncoder, "default", _as_json),
 )

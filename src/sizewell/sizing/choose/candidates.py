@@ -625,6 +625,11 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
     return "", ""
 
 
+# vLLM ends at start: "The model type 'gemma3' does not support float16" (vllm-project/vllm issues 14817 and 18733,
+# read 2026-11-28; its list has gemma2, gemma3, gemma3_text, glm4 and plamo2). TEI computes in fp16 there as well.
+NO_FP16 = ("vllm", "tei")
+
+
 def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str) -> tuple[str, str]:
     """As `_runtime`: an engine that does not run on that generation of accelerators, or not with such weights."""
     assert need.architecture is not None  # noqa: S101 - what is served has one
@@ -633,6 +638,10 @@ def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str)
     if kernels.missing_cache(engine, kv, accelerator.family) is not None:
         reason = f"{engine} has no kernels for a cache in fp8 on {accelerator.name}"
         return reason, "leave model.kv out, or name a newer accelerator in resources"
+    without_bf16 = accelerator.runtime == "cuda" and not accelerator.flop_per_s.get("bf16")
+    if "no-fp16" in need.architecture.traits and without_bf16 and engine in NO_FP16:
+        reason = f"{engine} refuses {need.architecture.key} in fp16, and {accelerator.name} has no bf16"
+        return reason, "name a newer accelerator in resources"
     row = kernels.missing(engine, weights, accelerator.family)
     if row is None or row.only:
         return "", ""
