@@ -116,7 +116,7 @@ pulumi.StackReference("org/p/dev").get_output("end").apply(until)
 GPU = "aws.ec2.Instance('gpu', ami='ami-1', instance_type='p5.48xlarge')"
 NUMBERED = GPU.replace("'gpu'", "f'g{i}'")
 LOOK_UPS = """
-import collections, decimal, json, os, re, string, subprocess
+import collections, decimal, json, os, re, string, subprocess, yaml
 text = aws.ssm.get_parameter(name="/x").value
 group = aws.autoscaling.get_group(name="ml")
 vpc = aws.ec2.get_vpc(tags={"a": "b"})
