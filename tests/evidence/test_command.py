@@ -218,6 +218,24 @@ def test_without_up_nothing_is_built(world: Pretend, small: str, line: Line) -> 
     assert "not tried: nothing built" in out
 
 
+def test_a_plan_says_all_that_it_may_cost_and_the_line_that_does_it(world: Pretend, small: str, line: Line) -> None:
+    code, out, _ = line("run", "trial", "--stage", "rights", "--max-time", "2h")
+    assert code == 0
+    assert "it builds nothing and costs nothing" in out
+    assert "if this machine fails" not in out
+    assert out.rstrip().endswith("sizewell evidence run trial --stage rights --max-usd 5 --max-time 2h --yes")
+    _, said, _ = line("run", "trial", "--max-usd", "4", "--json")
+    plan = json.loads(said)
+    built = sum(each["usd_max"] for each in plan["stages"] if each["stage"] in ("up", "destroyed", "inventory"))
+    assert plan["usd_max"] == pytest.approx(built + plan["usd_per_hour_max"], abs=0.01)
+    assert plan["usd_until_it_expires_max"] > 0
+    _, out, _ = line("run", "trial", "--max-usd", "4")
+    assert f"in all, at most {plan['usd_max']:.2f} USD until it is down" in " ".join(out.split())
+    code, _, said = line("run", "trial", "--max-usd", f"{plan['usd_max'] - 0.01:.2f}")
+    assert code == 64
+    assert f"may cost {plan['usd_max']:.2f} USD" in said
+
+
 def test_two_at_once(world: Pretend, small: str, line: Line) -> None:
     with journal.held(journal.path_of(Path.cwd(), small)):
         code, _, err = line("run", small, "--yes")

@@ -44,11 +44,12 @@ EXAMPLES = """examples:
   sizewell evidence write trial --bill focus.csv --key ~/.ssh/id_ed25519 --yes
   sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
 
-exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 something
-may be left, or nobody knows: `sizewell evidence clean STACK`
+exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 the engine or
+a cloud did not answer: once a run has begun, something may be left: `sizewell evidence clean STACK`
 """
 DEFAULT: Final = ("rights", "up", "reachable")
 OFFERED: Final = (*DEFAULT, "guard")
+DEFAULT_TIME: Final = "3h"
 _AS_OPTIONS: Final = {"--resume": "resume", "--clean": "clean"}
 
 
@@ -71,7 +72,7 @@ _json = click.option("--json", is_flag=True, help="print the record as JSON")
 @_stack
 @click.option("--stage", "stages", multiple=True, type=Choice(OFFERED), help="only these (default: all but guard)")
 @click.option("--max-usd", type=float, default=5.0, metavar="USD", help="limit of money (default: 5)")
-@click.option("--max-time", default="3h", metavar="DURATION", help="limit of time, from `up` on (default: 3h)")
+@click.option("--max-time", default=DEFAULT_TIME, metavar="DURATION", help="limit of time, from `up` on (default: 3h)")
 @click.option("--yes", is_flag=True, help="do it")
 @_json
 def run(args: Arguments) -> int:
@@ -104,20 +105,28 @@ def run(args: Arguments) -> int:
         end_usd = plan.notes.usd_per_hour_max * hours_to_end(decision, today)
         if not args.yes:
             if args.json:
-                output.print_json({"schema": schema_of("evidence-plan"), **_plan(started, plan)})
+                end = {"expires": str(decision.expires_at), "usd_until_it_expires_max": round(end_usd, 2)}
+                output.print_json({"schema": schema_of("evidence-plan"), **_plan(started, plan), **end})
                 return 0
             _print_plan(started, plan)
-            until = (
-                f"ttl-{args.stack} stops its machines on {decision.expires_at}, at most {end_usd:.2f} USD until then"
-            )
-            output.console().print(f"if this machine fails: {until}; the rest is billed until `evidence clean`")
-            print(f"nothing was built; to do it: sizewell evidence run {args.stack} --max-usd {usd:g} --yes")
+            if "up" in plan.notes.wanted:
+                ends = f"ttl-{args.stack} stops its machines on {decision.expires_at}"
+                until = f"{ends}, at most {end_usd:.2f} USD until then"
+                output.console().print(f"if this machine fails: {until}; the rest is billed until `evidence clean`")
+            print(f"nothing was built; to do it: {_typed(args, usd)}")
             return 0
         _must_be_empty(started)
         if path.exists():
             output.note(f"{args.stack}: the journal of its earlier run is replaced, and with it what `write` shows")
         started.journal.write()
         return _went(started, started.go, as_json=args.json)
+
+
+def _typed(args: Arguments, usd: float) -> str:
+    """The line that does what a plan has shown."""
+    stages = [f"--stage {name}" for name in args.stages]
+    limit = [] if args.max_time == DEFAULT_TIME else [f"--max-time {project.typed(args.max_time)}"]
+    return " ".join(["sizewell evidence run", args.stack, *stages, f"--max-usd {usd:g}", *limit, "--yes"])
 
 
 @command.command("resume", help="Go on with a run that was killed, up to its end: nothing left.")
@@ -450,15 +459,19 @@ def _print(record: Record) -> None:
 
 
 def _plan(started: Run, plan: Prepared) -> dict[str, Any]:
+    from sizewell.evidence.prepare import usd_at_most
     from sizewell.evidence.run import LAST, LIVE
 
     notes = started.journal.notes
-    names = [name for name in (*LIVE, *LAST) if name in notes.wanted or name in LAST]
+    last = LAST if "up" in notes.wanted else ()
+    names = [name for name in (*LIVE, *last) if name in notes.wanted or name in last]
     return {
         "stacks": notes.stacks,
         "rights": plan.rights,
         "types_without_rights_in_table": plan.unlisted,
         "usd_per_hour_max": notes.usd_per_hour_max,
+        "usd_max": round(usd_at_most(notes), 2),
+        "outside": plan.outside,
         "usd_limit": notes.usd_limit,
         "seconds_limit": notes.seconds_limit,
         "stages": [
@@ -468,6 +481,7 @@ def _plan(started: Run, plan: Prepared) -> dict[str, Any]:
 
 
 def _print_plan(started: Run, plan: Prepared) -> None:
+    from sizewell.evidence.prepare import usd_at_most
     from sizewell.evidence.record import WHAT
     from sizewell.sizing.units import plural
 
@@ -476,6 +490,10 @@ def _print_plan(started: Run, plan: Prepared) -> None:
         table.add_row(each["stage"], WHAT[each["stage"]], f"{each['seconds_max'] / 60:.0f}", f"{each['usd_max']:.2f}")
     console, notes = output.console(), started.journal.notes
     console.print(table)
+    if "up" not in notes.wanted:
+        console.print("it builds nothing and costs nothing")
+        return
+    console.print(f"in all, at most {usd_at_most(notes):.2f} USD until it is down, with an hour that is billed whole")
     for machine in notes.machines:
         where = f"{machine.cloud} {machine.region}"
         console.print(f"at most {machine.nodes_max} x {machine.instance_type}, {machine.market}, {where}")

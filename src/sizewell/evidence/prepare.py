@@ -16,6 +16,7 @@ from sizewell.evidence.record import version as allowed_version
 from sizewell.evidence.world import longest_guard_s
 from sizewell.preview.pipeline import Request, run_preview
 from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
@@ -59,6 +60,10 @@ def prepared(
     types = [kind for each in stacks for kind in _types(root, each)]
     per_hour, once, outside = _price(root, stacks, today)
     pools = [pool for workload in decision.workloads for pool in workload.pools]
+    watched = [w for w in decision.workloads if w.guard and any(pool.managed == RAW for pool in w.pools)]
+    if "guard" in wanted and not watched:
+        what = f"--stage guard: no machines of {stack} have a guard that is watched: a managed service stops its own"
+        raise UsageError(f"{what}\n  fix: leave it out, or name a stack of machines of your own")
     guards = [(w.guard.window_s, w.guard.grace_s) for w in decision.workloads if w.guard]
     notes = Notes(
         schema="sizewell.evidence-run/1",
@@ -151,13 +156,25 @@ def _price(root: Path, stacks: Sequence[str], today: date) -> tuple[float, float
     return per_hour, once, outside
 
 
+def usd_at_most(notes: Notes) -> float:
+    """US dollars until it is down: up, the stages asked for that wait, down and the inventory, and an hour that some
+    things are billed whole; nothing where nothing is built.
+    """
+    if "up" not in notes.wanted:
+        return 0.0
+    seconds = sum(notes.stage_s[name] for name in ("up", "destroyed", "inventory"))
+    return notes.usd_once_max + notes.usd_per_hour_max * (seconds + 3600) / 3600
+
+
 def _must_fit(notes: Notes) -> None:
     """UsageError where the limits leave no time to build it and take it down."""
+    if "up" not in notes.wanted:
+        return
     seconds = sum(notes.stage_s[name] for name in ("up", "destroyed", "inventory"))
     if seconds > notes.seconds_limit:
         what = f"--max-time: {notes.seconds_limit / 60:.0f} minutes do not hold what up and down may take"
         raise UsageError(f"{what}\n  fix: --max-time {seconds / 60:.0f}m or more")
-    usd = notes.usd_once_max + notes.usd_per_hour_max * (seconds + 3600) / 3600
+    usd = usd_at_most(notes)
     if usd > notes.usd_limit:
         what = f"--max-usd: {notes.stack} may cost {usd:.2f} USD until it is down, more than {notes.usd_limit:g}"
         raise UsageError(f"{what}\n  fix: --max-usd {usd + 0.01:.2f} or more, or a smaller stack")

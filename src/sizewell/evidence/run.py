@@ -142,9 +142,9 @@ class Run:
 
     def price(self, name: Name) -> float:
         """US dollars that a stage costs at most; nothing before something stands."""
-        if name == "rights":
-            return 0.0
         notes = self.journal.notes
+        if name == "rights" or "up" not in notes.wanted:
+            return 0.0
         once = notes.usd_once_max if name == "up" else 0.0
         return round(once + notes.usd_per_hour_max * notes.stage_s.get(name, 0.0) / 3600, 4)
 
