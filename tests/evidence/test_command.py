@@ -236,6 +236,16 @@ def test_a_plan_says_all_that_it_may_cost_and_the_line_that_does_it(world: Prete
     assert f"may cost {plan['usd_max']:.2f} USD" in said
 
 
+@pytest.mark.parametrize("name", [".sizewell", ".sizewell/evidence"])
+def test_a_file_where_the_journal_goes(name: str, world: Pretend, small: str, line: Line) -> None:
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text("x")
+    code, _, err = line("run", small, "--yes")
+    assert code == 64
+    assert f"{name} is no folder" in err
+    assert "fix: move it away" in err
+
+
 def test_two_at_once(world: Pretend, small: str, line: Line) -> None:
     with journal.held(journal.path_of(Path.cwd(), small)):
         code, _, err = line("run", small, "--yes")

@@ -196,7 +196,11 @@ def read(path: Path) -> Notes:
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Hold a run: UsageError where another process does. The system lets go of it where this one is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (FileExistsError, NotADirectoryError):
+        stands = next(each for each in (path.parent, *path.parent.parents) if each.exists() and not each.is_dir())
+        raise UsageError(f"{stands} is no folder\n  fix: move it away, and run again") from None
     with path.with_suffix(".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
