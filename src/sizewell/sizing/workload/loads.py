@@ -609,6 +609,8 @@ def _of_a_peak(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
 
     >>> _of_a_peak({"rps": 2, "peak_rps": 9}, {}), _of_a_peak({"max_requests_per_minute": 90}, {})
     ({'peak_rps': 'write daily: 4.5'}, {'max_requests_per_minute': 'write rps: 90/min, the peak; the mean costs less'})
+    >>> _of_a_peak({"rps": 0, "requests_per_day": "100k", "peak_rps": 8}, {})
+    {'peak_rps': 'write daily: 6.91'}
     """
     for key, value in section.items():
         match = _PEAK.fullmatch(key)
@@ -617,7 +619,8 @@ def _of_a_peak(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
         if part is None or part.per or not part.period or not part.number or part.what not in ("requests", "queries"):
             continue
         means = [part_of(str(other), stated) for other, stated in section.items() if other != key]
-        rates = [each.number / period_s(each.period) for each in means if each.what == part.what and each.period]
+        alike = [each for each in means if each.what == part.what and each.period and each.number]
+        rates = [each.number / period_s(each.period) for each in alike]
         rest = {name: stated for name, stated in section.items() if name != key}
         if not rates:
             lines = _traffic({**rest, plain: value}, spec)
