@@ -405,6 +405,8 @@ def test_a_batch_is_cut_into_pieces_that_an_interruption_can_repeat():
     command = found["template"]["spec"]["containers"][0]["command"]
     assert word(command, "--pieces") == "113"
     assert word(command, "--input") == "s3://petsnap/captions"
+    assert "max_tokens=20" in command  # twice the mean, which half of all answers pass
+    assert "max_model_len=2048" in command
 
 
 def test_nothing_leads_to_a_notebook_and_it_ends_itself():

@@ -237,6 +237,48 @@ def test_every_record_is_answered_once(tmp_path):
     assert files[0].stat().st_mtime_ns == before
 
 
+VLLM_DOUBLE = """
+from types import SimpleNamespace as S
+
+SamplingParams = dict
+
+class LLM:
+    def __init__(self, model, max_model_len=None):
+        self.longest = max_model_len or 6
+        self.llm_engine = S(model_config=S(max_model_len=self.longest))
+
+    def get_tokenizer(self):
+        return S(encode=lambda text: [ord(one) for one in text])
+
+    def generate(self, prompts, asked):  # refuses the whole list for one prompt, as vLLM does
+        if any(not 0 < len(one["prompt_token_ids"]) < self.longest for one in prompts):
+            raise ValueError("The decoder prompt is longer than the maximum model length")
+        texts = ["".join(map(chr, one["prompt_token_ids"]))[::-1] for one in prompts]
+        most = asked["max_tokens"]
+        return [S(outputs=[S(text=t[:most], finish_reason="length" if len(t) > most else "stop")]) for t in texts]
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("max_model_len=6",)])
+def test_a_record_that_is_too_long_and_an_answer_that_was_cut_say_so_in_their_own_line(tmp_path, monkeypatch, more):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "vllm.py").write_text(VLLM_DOUBLE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    prompts = ["abc", "far too long", "abcde", "", "ab"]
+    lines = [json.dumps({"id": number, "prompt": prompt}) for number, prompt in enumerate(prompts)]
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join(lines) + "\n")
+    done = piece(tmp_path, 0, 1, "--model", "org/model", "max_tokens=3", *more)
+    assert done.returncode == 0, done.stderr
+    assert "answers of up to 3 tokens, up to 6 with their prompts" in done.stdout
+    assert "5 records, 1 answers cut, 2 records without an answer" in done.stdout
+    (answers,) = (tmp_path / "out").rglob("piece-*.jsonl")
+    found = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert [one["id"] for one in found] == [0, 1, 2, 3, 4]
+    assert [one.get("finish_reason") for one in found] == ["stop", None, "length", None, "stop"]
+    assert [one.get("answer") for one in found] == ["cba", None, "edc", None, "ba"]
+    assert "the prompt has 12 tokens: there is room for 1 to 5" in found[1]["error"]
+
+
 @pytest.mark.parametrize(("line", "words"), [("not json", "JSONDecodeError"), ('{"id": 1}', "KeyError: 'prompt'")])
 def test_a_wrong_record_ends_the_piece_for_good(tmp_path, line, words):
     (tmp_path / "in").mkdir()
