@@ -639,3 +639,11 @@ def test_a_run_without_data_is_not_launched_on_made_up_numbers():
     assert "storage.location: is missing: the location of the training data" in str(error.value)
     for how in (cases.run(env=(("SIZEWELL_DATA", "synthetic"),)), cases.run(command=("python", "mine.py"))):
         assert manifests(dataclasses.replace(bare, run=how))
+
+
+def test_the_matrices_with_adapters_are_the_run_s_to_name():
+    of = cases.eks_spot()
+    of = dataclasses.replace(of, run=dataclasses.replace(of.run, env=(("SIZEWELL_LORA_TARGETS", "q_proj,v_proj"),)))
+    template = one(manifests(of), "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    env = {each["name"]: each.get("value") for each in template["spec"]["containers"][0]["env"]}
+    assert (env["SIZEWELL_LORA_TARGETS"], env["SIZEWELL_LORA_RANK"]) == ("q_proj,v_proj", "16")

@@ -174,3 +174,23 @@ def test_all_faults_of_settings_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(lines) == 6, lines
     assert any("--stepz: no such argument" in line for line in lines)
     assert any("a layout with pipeline parallelism needs Megatron-LM, torchtitan or MaxText" in line for line in lines)
+
+
+LLAMA = [f"model.layers.{layer}.self_attn.{one}_proj" for layer in range(2) for one in "qkvo"]
+
+
+def test_adapters_are_on_the_matrices_that_are_named_and_a_name_that_is_not_there_is_refused():
+    tuned = replace(PLAIN, method="lora")
+    assert tuned.adapted(LLAMA) == "all-linear"
+    assert read_settings(["--checkpoint-uri", "file:///run", "--lora-targets", "q_proj,v_proj"]).adapted(LLAMA) == [
+        "q_proj",
+        "v_proj",
+    ]
+    for wrong, said in (
+        ("q_proj,c_attn", "is named c_attn; there are k_proj, o_proj, q_proj, v_proj"),
+        (",", "nothing"),
+    ):
+        with pytest.raises(WrongInputError, match=said):
+            replace(tuned, lora_targets=wrong).adapted(LLAMA)
+    narrow = replace(tuned, lora_targets="q_proj,v_proj")
+    assert narrow.identity() != tuned.identity()  # a checkpoint of other adapters is of another run

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from store import RefusedError, Store, StoreError, connect
 
 DONE, WRONG_INPUT, STORE_DOWN, AGAIN, OVER = 0, 64, 69, 75, 76
 TRIES = 3  # saves that may fail one after another before the run ends
+ALL_LINEAR = "all-linear"  # peft's word for every matrix but the output head
 MARGIN = 1.2  # a save is tried where the last one took less than the time left, with this to spare
 
 
@@ -52,6 +53,9 @@ class Settings:
         "pretrain", "pretrain: weights at random; full, lora: from the model's", "pretrain", "full", "lora"
     )
     lora_rank: int = _setting(16, "rank of the adapters of --method lora")
+    lora_targets: str = _setting(
+        ALL_LINEAR, "matrices with adapters: all-linear, or names of modules, as q_proj,v_proj"
+    )
     precision: str = _setting("bf16", "of the computation; weights and optimizer state are fp32", "bf16", "fp32")
     sequence_length: int = _setting(1024, "tokens of a sample")
     samples_per_step: int = _setting(8, "samples of an optimizer step, over all processes")
@@ -103,7 +107,24 @@ class Settings:
         kept = ("data", "sequence_length", "model", "dimensions", "method", "seed")
         if self.method == "lora":
             kept = (*kept, "lora_rank")
+            if self.lora_targets != ALL_LINEAR:  # what is not named is in no checkpoint of before it could be chosen
+                kept = (*kept, "lora_targets")
         return {key: getattr(self, key) for key in kept if not (key == "dimensions" and self.model)}
+
+    def adapted(self, matrices: Iterable[str]) -> str | list[str]:
+        """What peft's `target_modules` is, of a model with these matrices. peft itself passes over a name that it does
+        not find as long as it finds another, and would train less than was asked for.
+        """
+        if self.lora_targets == ALL_LINEAR:
+            return ALL_LINEAR
+        wanted = [each.strip() for each in self.lora_targets.split(",") if each.strip()]
+        there = {name.rpartition(".")[2] for name in matrices}
+        if missing := [each for each in wanted if each not in there] or (not wanted and ["nothing"]):
+            raise WrongInputError(
+                f"lora_targets {self.lora_targets!r}: no matrix of this model is named {', '.join(missing)}; there are "
+                f"{', '.join(sorted(there))}, and {ALL_LINEAR} for all but the output head"
+            )
+        return wanted
 
     def rate(self, step: int) -> float:
         """Learning rate of a step: linear to the peak, then a cosine to a tenth of it."""

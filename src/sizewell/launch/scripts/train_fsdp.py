@@ -264,9 +264,12 @@ def build(settings: Settings) -> tuple[nn.Module, int]:
         except ImportError:
             raise WrongInputError("--method lora needs peft in the image: pip install peft") from None
         rank = settings.lora_rank
+        # GPT-2's matrices are of a class of transformers' own.
+        found = (name for name, each in model.named_modules() if type(each).__name__ in ("Linear", "Conv1D"))
+        targets = settings.adapted(found)
         model.enable_input_require_grads()
         model = get_peft_model(
-            model, LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+            model, LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM")
         )
     if settings.tensor > 1 and (settings.method == "lora" or not hasattr(_first_layer(model), "self_attn")):
         raise WrongInputError(
