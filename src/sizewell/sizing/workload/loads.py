@@ -601,6 +601,7 @@ def _of_some(share: Share, section: Mapping[str, object], spec: Mapping[str, obj
 
 
 _PEAK: Final = re.compile(r"(?:peak|max|maximum|busiest)_(.+)|(.+)_(?:peak|max)")
+_PEAK_ALONE: Final = ("peak", "max", "maximum", "busiest", "busiest_hour", "peak_hour", "peak_load", "peak_traffic")
 _PEAK_MAX: Final = 12  # of the busiest hour over the mean, that a spec takes
 
 
@@ -611,10 +612,15 @@ def _of_a_peak(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
     ({'peak_rps': 'write daily: 4.5'}, {'max_requests_per_minute': 'write rps: 90/min, the peak; the mean costs less'})
     >>> _of_a_peak({"rps": 0, "requests_per_day": "100k", "peak_rps": 8}, {})
     {'peak_rps': 'write daily: 6.91'}
+    >>> _of_a_peak({"rps": 3, "peak": 12}, {}), _of_a_peak({"requests_per_hour": 600, "busiest_hour": 1800}, {})
+    ({'peak': 'write daily: 4'}, {'busiest_hour': 'write daily: 3'})
     """
     for key, value in section.items():
         match = _PEAK.fullmatch(key)
         plain = str(match[1] or match[2]) if match and "daily" not in section else ""
+        if key in _PEAK_ALONE and "daily" not in section:  # of the rate beside it
+            rated = (str(name) for name, each in section.items() if (of := part_of(str(name), each)) and of.period)
+            plain = next((name for name in rated if name != key), "rps")
         part = part_of(plain, value) if plain else None
         if part is None or part.per or not part.period or not part.number or part.what not in ("requests", "queries"):
             continue
