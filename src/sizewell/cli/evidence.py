@@ -45,7 +45,7 @@ EXAMPLES = """examples:
   sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
 
 exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 the engine or
-a cloud did not answer: once a run has begun, something may be left: `sizewell evidence clean STACK`
+a cloud did not respond: once a run has begun, something may be left: `sizewell evidence clean STACK`
 """
 DEFAULT: Final = ("rights", "up", "reachable")
 OFFERED: Final = (*DEFAULT, "guard")
