@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from test_run import PROGRAM, Repository, repository
 
+from sizewell.preview.changes import asks
 from sizewell.preview.ignored import as_it_stands, kept, with_imported, with_kept
 from sizewell.preview.records import PolicyReport
 from sizewell.recording.sources.files import read_preview
+from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 
 __all__ = ["repository"]
@@ -131,3 +133,11 @@ def test_what_is_imported_stands_on_both_sides(tmp_path: Path) -> None:
     assert before is not None
     assert (names, [each.name for each in before.resources]) == (("imported",), ["imported"])
     assert with_imported(before, read.after)[1] == ()
+
+
+def test_what_pods_ask_for_may_be_known_only_after_deployment() -> None:
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": UNKNOWN}}}
+    pods = {"spec": {"replicas": UNKNOWN, "template": {"spec": {"containers": [container]}}}}
+    kind = "kubernetes:apps/v1:Deployment"
+    pod = RecordedResource(urn=f"urn:pulumi:dev::p::{kind}::d", type=kind, name="d", inputs=pods)
+    assert asks(pod, Graph(Plan(project="p", stack="dev", resources=(pod,)))) == "requests an unknown number of GPUs"

@@ -37,15 +37,16 @@ machine types, figures, durations and causes in fixed words. `add` files a signe
 writes the page there; a record that was changed is refused.
 """
 EXAMPLES = """examples:
-  sizewell evidence run trial                         what would be done, and the price of each stage
+  sizewell evidence run trial                         what would be done, with prices
   sizewell evidence run trial --max-usd 5 --yes
   sizewell evidence resume trial                      after a crash; or clean: take it down
   sizewell evidence write trial                       the record, shown
   sizewell evidence write trial --bill focus.csv --key ~/.ssh/id_ed25519 --yes
   sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
 
-exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 the engine or
-a cloud did not respond: once a run has begun, something may be left: `sizewell evidence clean STACK`
+exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 the
+engine or a cloud did not respond: once a run has begun, something may be left, and
+`sizewell evidence clean STACK` takes it down
 """
 DEFAULT: Final = ("rights", "up", "reachable")
 OFFERED: Final = (*DEFAULT, "guard")

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   sizewell leave dev-aws                            into plain-dev-aws/
   sizewell leave dev-aws --to ../dev-aws
   pulumi stack export -s dev-aws > state.json
-  sizewell leave dev-aws --state state.json         where the program decides by what the cloud answers
+  sizewell leave dev-aws --state state.json         where the program decides by what a cloud says
 
 exit code: 0 written, 64 bad input or something that cannot be written, 69 the program failed
 """

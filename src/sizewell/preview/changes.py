@@ -258,7 +258,7 @@ def _many(accelerators: object) -> str:
 def asks(resource: RecordedResource, graph: Graph) -> str:
     """What pods ask of a cluster that somebody else pays for, "" for what asks for no accelerator."""
     wanted = accelerators_asked(resource, graph)
-    if not wanted and wanted is not UNKNOWN:
+    if wanted is not UNKNOWN and not wanted:
         return ""
     replicas = get(resource.inputs, "spec", "replicas", default=get(resource.inputs, "spec", "parallelism", default=1))
     each = f", in {replicas} pods" if isinstance(replicas, int) and replicas > 1 else ""

@@ -60,13 +60,16 @@ def _emr(resource: RecordedResource, context: Context) -> Outcome:
 
 def _emr_ends(inputs: object) -> bool:
     """Whether a cluster ends by itself: with its last step, or some time after it."""
-    return flag(get(inputs, "keepJobFlowAliveWhenNoSteps")) is not True or bool(get(inputs, "autoTerminationPolicy"))
+    return flag(get(inputs, "keepJobFlowAliveWhenNoSteps")) is not True or get(inputs, "autoTerminationPolicy") not in (
+        None,
+        {},
+    )
 
 
 def _ends_with_cluster(resource: RecordedResource, context: Context) -> bool:
     """Whether a group or fleet of its own goes with a cluster of this program that ends by itself."""
     clusters = context.graph.referenced(resource, "clusterId", EMR)
-    return bool(clusters) and isinstance(clusters, tuple) and all(_emr_ends(each.inputs) for each in clusters)
+    return isinstance(clusters, tuple) and bool(clusters) and all(_emr_ends(each.inputs) for each in clusters)
 
 
 def _most_units(resource: RecordedResource, context: Context) -> Count:
