@@ -48,7 +48,13 @@ _TEXTS: Final[Mapping[str, Any]] = {
     "rpartition": tuple[str, ...],
     "encode": bytes,
     **dict.fromkeys(("count", "find", "rfind", "index", "rindex"), int),
-    **dict.fromkeys(("startswith", "endswith", "isdigit"), bool),
+    **dict.fromkeys(
+        (
+            *("startswith", "endswith", "isdigit", "isalnum", "isalpha", "isascii", "isdecimal", "isidentifier"),
+            *("islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper"),
+        ),
+        bool,
+    ),
 }
 
 
@@ -150,6 +156,8 @@ class Traced(str):
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         made = self._expr
         assert isinstance(made, Attr)  # noqa: S101 - nothing else is a method
+        if made.name == "get" and self._sample is _NO and len(arguments) + len(named) > 1:
+            raise Untraceable("a default for what may be absent from what is known only after deployment")
         if made.name == "get" and arguments and isinstance(arguments[0], str):  # of a mapping
             return Traced(Item(made.of, str(arguments[0])), _inner(None))
         given = tuple(expression_of(each) for each in arguments)
@@ -179,6 +187,8 @@ class Traced(str):
         return str(self)
 
     def __repr__(self) -> str:
+        if not of_program(sys._getframe(1)):  # noqa: SLF001 - what is said of an error that the program made with it
+            return "what is known only after deployment"
         raise Untraceable("repr() of what is known only after deployment")
 
     def __add__(self, other: Any) -> Any:
@@ -196,6 +206,8 @@ class Traced(str):
         frame = sys._getframe(1)  # noqa: SLF001
         if frame.f_code.co_name == "__init__" and str(frame.f_globals.get("__name__", "")).startswith("pulumi_"):
             return False  # a class of an SDK, which would ask next whether this is of the type that it has
+        if self._kind is bool:  # a text or an object that there will be is true; of a truth, nobody knows which
+            return bool(self._by(bool, True))
         return True if self._sample is _NO else bool(self._sample)
 
     def __eq__(self, other: object) -> bool:
@@ -220,6 +232,7 @@ class Traced(str):
         return bool(self._by(lambda mine: _plain(part) in mine, False))
 
     def __hash__(self) -> int:
+        self._by(hash, False) if self._sample is _NO else None  # a table is looked up by it
         return hash(self._sample) if self._sample is not _NO and not isinstance(self._sample, list | dict) else 0
 
     def __len__(self) -> int:
@@ -605,7 +618,21 @@ _QUOTE: Final[Any] = urllib.parse.quote
 _GET: Final[Any] = pulumi.get
 _INVOKE: Final = stand_ins._INVOKE  # noqa: SLF001
 _CALLS: Final = ("invoke", "invoke_single", "invoke_output", "invoke_output_single")
+
+
+def _matching(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """As it is, where it looks at no traced value: what a pattern finds in a marker, it may not find in the value."""
+
+    def matching(pattern: Any, text: Any, *more: Any, **named: Any) -> Any:
+        if isinstance(text, Traced):
+            text._by(len, False)  # noqa: SLF001
+        return theirs(pattern, text, *more, **named)
+
+    return matching
+
+
 _INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
+    *((re, name, _matching(getattr(re, name))) for name in ("match", "search", "fullmatch", "findall", "split")),
     (pulumi.Output, "apply", _apply),
     (import_module("pulumi.resource"), "register_resource", _register),
     (import_module("pulumi.resource"), "read_resource", _read),
