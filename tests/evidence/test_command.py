@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,33 @@ def test_what_is_measured_and_billed(world: Pretend, small: str, line: Line) -> 
     Path("seen.yaml").write_text(text.replace("notebook", "chat") + "utilization: 40%\n")
     code, _, err = line("write", small, "--observed", "seen.yaml")
     assert (code, "is of chat on" in err) == (64, True)
+
+
+def test_a_bill_of_another_time_is_none_of_the_run(world: Pretend, small: str, line: Line) -> None:
+    assert line("run", small, "--yes")[0] == 0
+    begun = datetime.fromtimestamp(json.loads(Path(".sizewell/evidence/trial.json").read_text())["started_s"], UTC)
+    month = begun.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    columns = {
+        "BillingPeriodStart": f"{month:%Y-%m-%dT00:00:00Z}",
+        "BillingPeriodEnd": f"{month + timedelta(days=32):%Y-%m-01T00:00:00Z}",
+        "BillingCurrency": "USD", "ChargeCategory": "Usage", "ProviderName": "AWS", "ServiceName": "Amazon EC2",
+        "PricingCategory": "Standard", "PricingUnit": "Hours", "PricingQuantity": "1", "BilledCost": "0.25",
+        "EffectiveCost": "0.25", "Tags": '"{""sizewell:stack"": ""trial""}"',
+    }  # fmt: skip
+    for hours, code in ((0, 0), (-48, 64)):
+        start = begun.replace(minute=0, second=0, microsecond=0) + timedelta(hours=hours)
+        times = {"ChargePeriodStart": f"{start:%Y-%m-%dT%H:00:00Z}",
+                 "ChargePeriodEnd": f"{start + timedelta(hours=1):%Y-%m-%dT%H:00:00Z}"}  # fmt: skip
+        row = columns | times
+        Path("bill.csv").write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
+        found, out, err = line("write", small, "--bill", "bill.csv")
+        assert found == code, err
+        if code:
+            assert "and the run was from" in err
+        else:
+            billed = next(each for each in json.loads(out)["stages"] if each["stage"] == "billed")
+            assert billed["figures"]["usd_billed"] == 0.25
+            assert "sizewell evidence write trial --bill bill.csv --key FILE --yes" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

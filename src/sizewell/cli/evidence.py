@@ -165,7 +165,10 @@ def write(args: Arguments) -> int:
         record = _record(started, _added(started, args.bill, args.observed))
         print(record.to_json(), end="")
         if not args.yes:
-            output.note(f"nothing was written; to do it: sizewell evidence write {stack} --key FILE --yes")
+            files = [f"--bill {project.typed(each)}" for each in args.bill]
+            files += [f"--observed {project.typed(args.observed)}"] if args.observed else []
+            line = " ".join(["sizewell evidence write", stack, *files, "--key FILE --yes"])
+            output.note(f"nothing was written; to do it: {line}")
             return 0
         if args.key is None:
             raise UsageError(
@@ -362,6 +365,7 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
     if bills:
         from sizewell.economics.bill import read_bill
 
+        _must_be_of_the_run(bills, notes)
         months = {f"{datetime.fromtimestamp(at, UTC):%Y-%m}" for at in (notes.started_s, notes.ended_s or notes.seen_s)}
         charges = [
             charge
@@ -382,6 +386,37 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
     if observed is not None:
         found["measured"] = _measured(notes.stack, observed)
     return found  # type: ignore[return-value]
+
+
+def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> None:
+    """ConfigError where a bill has a charge of the stack from another time: of another run, or an earlier stack."""
+    from sizewell.sizing.catalog.focus import own_tags, pairs_of, read_rows
+
+    begun, over = (datetime.fromtimestamp(at, UTC) for at in (notes.started_s, notes.ended_s or notes.seen_s))
+    for path in bills:
+        rows = read_rows(path)
+        places = {name: place for place, name in enumerate(rows.columns)}
+        if missing := [name for name in ("Tags", "ChargePeriodStart", "ChargePeriodEnd") if name not in places]:
+            what = f"the column {missing[0]} is missing: what is of the run cannot be told"
+            raise ConfigError([rows.fault(message=what, fix="export it with that column")])
+        for row in rows:
+            if own_tags(pairs_of(row[places["Tags"]])).get("sizewell-stack") not in notes.stacks:
+                continue
+            start, end = (_moment(row[places[name]]) for name in ("ChargePeriodStart", "ChargePeriodEnd"))
+            if end <= begun or start > over:
+                run = f"from {begun:%Y-%m-%d %H:%M} to {over:%Y-%m-%d %H:%M} UTC"
+                what = f"is of {start:%Y-%m-%d %H:%M}, and the run was {run}"
+                fix = f"export the hours of the run alone, or leave the other rows of {notes.stack} out"
+                raise ConfigError([rows.fault("ChargePeriodStart", message=what, fix=fix)])
+
+
+def _moment(cell: object) -> datetime:
+    """A time of a bill; of none that is one, the oldest, which is of no run."""
+    try:
+        at = datetime.fromisoformat(str(cell))
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _measured(stack: str, path: Path) -> Stage:
