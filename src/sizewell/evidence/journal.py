@@ -188,8 +188,8 @@ def read(path: Path) -> Notes:
         first = error.errors(include_url=False)[0]
         raise UsageError(
             f"{path}: the journal is damaged at {'.'.join(map(str, first['loc'])) or 'its start'}: {first['msg']}\n"
-            f"  fix: take the stack down without it: pulumi destroy -s {path.stem} and pulumi destroy -s ttl-{path.stem}, "
-            f"then sizewell reconcile {path.stem} lists what is left; then remove the file"
+            f"  fix: take the stacks down without it: pulumi destroy -s {path.stem}, then of ttl-{path.stem}; "
+            f"sizewell reconcile {path.stem} lists what is left; then remove the file"
         ) from None
 
 
