@@ -626,3 +626,20 @@ def test_a_model_by_the_names_of_a_config() -> None:
 def test_a_type_keeps_the_number_beside_it(stated: dict[str, object], accelerators: dict[str, int]) -> None:
     made = _trained({"method": "lora", "samples": "20k", "sequence_length": 512}, resources=stated)
     assert made["resources"]["accelerators"] == accelerators
+
+
+@pytest.mark.parametrize(
+    ("stated", "people", "pause"),
+    [
+        ({"concurrent_players": 800, "lines_per_player_per_minute": 2}, 800, "30s"),
+        ({"concurrent_users": 400, "requests_per_user_per_minute": 3}, 400, "20s"),
+        ({"concurrent_users": 400, "requests_per_user_per_hour": 12}, 400, "5m"),
+        ({"active_sessions": 300, "prompts_per_session_per_hour": 20}, 300, "3m"),
+    ],
+)
+def test_what_each_of_those_at_once_asks_is_the_pause_between(
+    stated: dict[str, object], people: int, pause: str
+) -> None:
+    written = {**stated, "input_tokens": 1200, "output_tokens": 40}
+    _, made = mended("service", "Qwen/Qwen3-8B", "traffic", yaml.safe_dump(written, default_flow_style=True, width=999))
+    assert (made["traffic"]["concurrent_users"], made["traffic"]["think_time"]) == (people, pause)

@@ -557,6 +557,7 @@ def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
     """
     paced = {key: seconds for key, value in section.items() if (seconds := interval_s(key, value))}
     paced.pop("think_time", None)
+    paced = paced or _pace_at_once(section, known_of(spec))
     if not paced or known_of(spec).hears:
         return {}
     key, seconds = next(iter(paced.items()))
@@ -572,6 +573,27 @@ def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dic
         return {key: f"write rps: {rounded(1 / seconds)}"} if alone and "think_time" not in section else {}
     stated = "think_time" in section
     return {**lines, key: f"leave it out: it is in think_time: {time}" if stated else f"write think_time: {time}"}
+
+
+_EACH_ASKS: Final = re.compile(r"[a-z]+_per_[a-z]+_per_(second|minute|hour)")
+
+
+def _pace_at_once(section: Mapping[str, object], known: Known) -> dict[str, float]:
+    """How often each of those asks who are there at once, as what passes between two requests of one.
+
+    >>> _pace_at_once({"concurrent_users": 400, "requests_per_user_per_minute": 3}, known_of({}))
+    {'requests_per_user_per_minute': 20.0}
+    """
+    parts = parts_of(section, _STANDS, known)
+    if "concurrent_users" not in section and _at_once(parts, section, known) is None:
+        return {}
+    found = [(part, _EACH_ASKS.fullmatch(part.key)) for part in parts if part.number and not measures(part)]
+    seconds = {"second": 1, "minute": 60, "hour": 3600}
+    return {
+        part.key: float(seconds[each[1]] / part.number)
+        for part, each in found
+        if each and part.what not in TEXT and part.what not in ("tokens", "words", "characters")
+    }
 
 
 def _hours_of_a_day(spec: Mapping[str, object]) -> float:
