@@ -247,7 +247,9 @@ def test_a_damaged_journal_says_how_to_go_on_without_it(tmp_path: Path) -> None:
     started(tmp_path, Pretend()).go()
     path = path_of(tmp_path, "trial")
     path.write_text(path.read_text()[:200])
-    with pytest.raises(UsageError, match="fix: take the stacks down without it: pulumi destroy -s trial, then of ttl-trial"):
+    with pytest.raises(
+        UsageError, match="fix: take the stacks down without it: pulumi destroy -s trial, then of ttl-trial"
+    ):
         read(path)
     with pytest.raises(UsageError, match="fix: sizewell evidence run other"):
         read(path_of(tmp_path, "other"))
