@@ -258,6 +258,14 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
                 "Resource": "*",
             },
             {
+                # a key whose deletion is scheduled is not left over
+                "Sid": "Keys",
+                "Effect": "Allow",
+                "Action": "kms:DescribeKey",
+                "Resource": f"{arn}:kms:*:*:key/*",
+                "Condition": own,
+            },
+            {
                 "Sid": "ToMinimum",
                 "Effect": "Allow",
                 "Action": [
