@@ -116,6 +116,22 @@ def test_the_policies_find_the_same(stack: str, tmp_path: Path) -> None:
     assert before == after
 
 
+def test_what_was_decided_is_not_asked_of_the_new_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings of the policies go along; of the decision there is no file to compare with."""
+    leave(ROOT, "dev-gcp", tmp_path / "plain")
+    own, written = (yaml.safe_load((at / "policy/config.yaml").read_text()) for at in (ROOT, tmp_path / "plain"))
+    assert written == {**own, "levels": {"decision-out-of-date": "disabled"}}
+    monkeypatch.chdir(tmp_path / "plain")
+    command = ["policy", "dev-gcp", "--profile", "standard"]
+    assert main(command) == 0
+    assert "decision" not in capsys.readouterr().out
+    (tmp_path / "plain/policy/config.yaml").unlink()
+    main(command)
+    assert "stacks/decisions/dev-gcp.json is not here to compare with" in " ".join(capsys.readouterr().out.split())
+
+
 def findings(folder: Path, stack: str) -> set[tuple[str, str, str]]:
     known = facts(evaluate(folder, stack), load(), on=date(2026, 11, 20))
     results = engine.evaluate(known, parse_config({"profile": "standard"}), on=date(2026, 11, 20)).results
@@ -175,6 +191,37 @@ def test_what_the_cloud_adds_to_an_object_is_not_taken_for_missing(tmp_path: Pat
     leave(project(tmp_path, program), "dev", tmp_path / "plain")
     written = (tmp_path / "plain/resources/stack.py").read_text()
     assert 'tags={"of": c.vpc_config.cluster_security_group_id, "to": c.vpc_config.subnet_ids[0]}' in written
+
+
+def test_an_exported_resource_stays_one(tmp_path: Path) -> None:
+    """The SDK sends all properties of it; a component's attributes are of a class that the new program does not have."""
+    program = (
+        "import pulumi_kubernetes as k8s\n"
+        "class C(pulumi.ComponentResource):\n    def __init__(self, name):\n        super().__init__('x:y:C', name)\n"
+        "        self.bucket = aws.s3.Bucket(name, opts=pulumi.ResourceOptions(parent=self))\n        self.label = 'x'\n"
+        'b = aws.s3.Bucket("b")\nk = k8s.Provider("k", context="x")\nnet = pulumi.StackReference("acme/net/dev")\n'
+        'pulumi.export("c", C("c"))\npulumi.export("all", {"b": [b], "k": k, "net": pulumi.Output.from_input(net)})\n'
+        'pulumi.export("urn", b.urn)'
+    )
+    leave(project(tmp_path, program), "dev", tmp_path / "plain")
+    written = (tmp_path / "plain/__main__.py").read_text()
+    assert 'pulumi.export("all", {"b": [b], "k": k_provider, "net": acme_net_dev})' in written
+    assert 'pulumi.export("c", {"bucket": c_bucket, "id": None, "label": "x", "urn": c_component.urn})' in written
+    assert 'pulumi.export("urn", b.urn)' in written
+
+
+def test_a_parameter_of_ssm_is_a_secret_by_its_type(tmp_path: Path) -> None:
+    """The SDK marks each value of one as secret, and does so in the new program by itself."""
+    program = (
+        'b = aws.s3.Bucket("b")\naws.ssm.Parameter("p", type="String", value="plain")\n'
+        'aws.ssm.Parameter("q", type=aws.ssm.ParameterType.STRING_LIST, value="a,b")\n'
+        'aws.ssm.Parameter("r", type="SecureString", value=b.arn)'
+    )
+    leave(project(tmp_path, program), "dev", tmp_path / "plain")
+    written = (tmp_path / "plain/resources/stack.py").read_text()
+    assert 'aws.ssm.Parameter("p", type="String", value="plain")' in written
+    assert 'aws.ssm.Parameter("q", type="StringList", value="a,b")' in written
+    assert 'aws.ssm.Parameter("r", type="SecureString", value=b.arn)' in written
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

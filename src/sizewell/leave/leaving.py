@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -17,6 +19,7 @@ from sizewell.leave.writing import Writer, requirements
 from sizewell.recording.evaluate.project import read_project
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.resources.recorded import UNKNOWN
+from sizewell.resources.values import get
 from sizewell.sdk import classes
 from sizewell.sdk.expressions import Answer, Asset, Expr, Lit, Setting, walk
 from sizewell.sizing.errors import Fault, ServiceError, SizewellError, UsageError
@@ -189,8 +192,10 @@ def _of_resource(given: Resource, stack: str, folder: Path) -> Iterator[Fault]:
     if given.options.get("hooks"):
         fix = "take the hooks out, update the stack, and put them into the new program afterwards"
         yield Fault(path=named, message="has hooks, which are code of the program", fix=fix)
+    public, by, kinds = _PUBLIC.get(given.type, ("", "", ()))
     for key, value in given.written.items():
-        yield from _in_clear(value, f"{named}: {key}", stack)
+        if key != public or given.inputs.get(by) not in kinds:
+            yield from _in_clear(value, f"{named}: {key}", stack)
         for each in walk(value):
             if isinstance(each, Asset) and each.kind.startswith("File") and isinstance(each.of, Lit):
                 path = Path(str(each.of.value))
@@ -207,9 +212,17 @@ def _of_resource(given: Resource, stack: str, folder: Path) -> Iterator[Fault]:
                     )
 
 
+_PUBLIC: Final = {  # inputs that an SDK's class marks as secret in any case, and by which other one they are none
+    # https://docs.aws.amazon.com/systems-manager/latest/userguide/systems-manager-parameter-store.html
+    "aws:ssm/parameter:Parameter": ("value", "type", (Lit("String"), Lit("StringList"))),
+}
+
+
 def _in_clear(value: Expr, path: str, stack: str) -> Iterator[Fault]:
     if in_clear(value):
-        fix = f"pulumi config set --secret -s {stack} NAME, and read it with pulumi.Config().require_secret('NAME')"
+        name = "-".join(re.findall(r"[\w.]+", re.sub(r" \(.*?\)|^output ", "", path)))
+        fix = f"pulumi config set --secret -s {stack} {name}, with this value"
+        fix += f", and have the program read it: pulumi.Config().require_secret({name!r})"
         yield Fault(path=path, message="is a secret that the program has in clear", fix=fix)
 
 
@@ -246,8 +259,18 @@ def _project_files(root: Path, stack: str, program: Program, writer: Writer) -> 
         f"Pulumi.{name}.yaml": yaml.safe_dump(_configuration(root, stack, program), sort_keys=False),
         "requirements.txt": requirements(writer.packages),
         ".gitignore": ".venv/\n__pycache__/\n",
-        "README.md": _README.format(stack=name, project=program.plan.project),
+        "README.md": _README.format(stack=name, project=program.plan.project, on=datetime.now(UTC).date().isoformat()),
+        **_policies(root, program),
     }
+
+
+def _policies(root: Path, program: Program) -> dict[str, str]:
+    """The settings of the policies: of a decision there is no file beside the new program, and none to compare with."""
+    own = root / "policy/config.yaml"
+    settings = (read_yaml(own).data or {}) if own.exists() else {}
+    if any(get(each.inputs, "sizewell", "decisionDigest") is not None for each in program.plan.resources):
+        settings = {**settings, "levels": {**(settings.get("levels") or {}), "decision-out-of-date": "disabled"}}
+    return {"policy/config.yaml": yaml.safe_dump(settings, sort_keys=False)} if settings else {}
 
 
 def _configuration(root: Path, stack: str, program: Program) -> dict[str, Any]:
@@ -284,6 +307,9 @@ pulumi preview -s {stack}    # has nothing to do, before the first change
 
 The groups (`pulumi.ComponentResource`) only carry the names of what is below them. To rename one, or to take a resource
 out of it, give each resource below an alias with its URN of today: `pulumi stack --show-urns` lists them.
+
+What the earlier program read from environment variables, files or the clock is written as it was read on {on}: a value
+that shall follow them has to be read here again.
 """
 
 

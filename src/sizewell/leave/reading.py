@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from google.protobuf import struct_pb2
+from pulumi import _types
 
 from sizewell.leave.code import quoted
 from sizewell.leave.texts import merged, read_text
@@ -21,6 +22,7 @@ from sizewell.recording.evaluate.traced import Registration, Traced
 from sizewell.recording.evaluate.values import plain
 from sizewell.recording.wire import ARCHIVE, ASSET, RESOURCE, SECRET, SIGNATURE, UNKNOWN_MARK
 from sizewell.resources.recorded import Plan
+from sizewell.sdk import classes
 from sizewell.sdk.expressions import (
     Answer,
     Asset,
@@ -142,12 +144,40 @@ def _run(root: Path, stack: str, form: int, stated: Mapping[str, Mapping[str, An
     traced = Traced(Tracer(form, settings=settings), stated)
     plan = run(root, stack, program=None, config=None, answers=None, replaces=None, traced=traced)
     reader = _Reader(traced.tracer, {registration.urn for registration in traced.registrations})
+    resources = {each.urn: reader.resource(each) for each in traced.registrations}
+    outputs = reader.fields(traced.outputs) if traced.outputs is not None else {}
     return Program(
         plan=plan,
-        resources={each.urn: reader.resource(each) for each in traced.registrations},
-        outputs=reader.fields(traced.outputs) if traced.outputs is not None else {},
+        resources=resources,
+        outputs={key: _exported(value, resources) for key, value in outputs.items()},
         decisions=tuple(dict.fromkeys(traced.tracer.decisions)),
     )
+
+
+def _exported(value: Expr, resources: Mapping[str, Resource]) -> Expr:
+    """An output of the stack with resources in it as themselves: the SDK sends all properties of one that is exported.
+
+    A component's attributes are of its own class, which the new program does not have: they stay, each as what it is.
+    """
+    match value:
+        case Lit(str() as text) if text in resources:
+            return Attr(Ref(text), "urn")
+        case Map(entries):
+            inner = dict(entries)
+            urn = inner.get("urn")
+            given = resources.get(str(urn.value)) if isinstance(urn, Lit) and _WHOLE in inner else None
+            if given is not None and not given.is_group and (found := classes.of_resource(given.kind)) is not None:
+                named = _types.resource_py_to_pulumi_names(found[0])
+                untyped = given.type.startswith("pulumi:providers:") or not named
+                if inner.keys() <= {"id", "urn", _WHOLE, *named} or (untyped and given.kind is found[0]):
+                    return Ref(given.urn)
+            return Map(tuple((key, _exported(each, resources)) for key, each in entries if key != _WHOLE))
+        case Seq(entries):
+            return Seq(tuple(_exported(each, resources) for each in entries))
+    return value
+
+
+_WHOLE: Final = "@isPulumiResource"  # so the SDK marks a resource among the outputs, in a preview alone
 
 
 @dataclass(frozen=True)

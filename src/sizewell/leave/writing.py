@@ -15,7 +15,7 @@ from sizewell.leave.layout import NOTES, cut, ordered, snake, subject, variables
 from sizewell.leave.reading import Program, Resource
 from sizewell.sdk import classes
 from sizewell.sdk.aliases import alias_of
-from sizewell.sdk.expressions import Answer, Map, Ref, walk
+from sizewell.sdk.expressions import Answer, Map, Ref, Secret, walk
 
 PACKAGE: Final = "resources"  # the folder of the program's own modules
 LONGEST: Final = 230  # lines of resources in a file
@@ -254,9 +254,11 @@ class Writer:
 
     def _inputs(self, given: Resource, kind: type) -> list[tuple[str, Code]]:
         names, types = classes.argument_names(given.typed)
-        entries = []
+        entries, secrets = [], classes.own_options(kind)["secrets"]
         for key, value in given.inputs.items():
             typed = types.get(key)
+            if isinstance(value, Secret) and names.get(key, key) in secrets:
+                value = value.of  # noqa: PLW2901 - the class marks it by itself
             if given.type.startswith("pulumi:providers:") and not classes.is_text(typed):
                 entries.append((f"{names.get(key, key)}=", self.emitter.value(_unpacked(value), typed)))
                 continue
@@ -274,7 +276,8 @@ class Writer:
             self.emitter,
             {key: value for key, value in given.options.items() if key != "plugin_download_url"},
         )
-        if options.get("version") == classes.release(given.kind.__module__.partition(".")[0]):
+        kind = (classes.of_resource(given.kind) or (given.kind,))[0]
+        if options.get("version") == classes.release(kind.__module__.partition(".")[0]):
             options.pop("version", None)
         parent = self.resources.get(given.parent)
         made: dict[str, Code] = {}
@@ -283,7 +286,7 @@ class Writer:
         made |= self._provider(given)
         if parent is not None and options.get("protect") == parent.options.get("protect"):
             options.pop("protect", None)
-        own = classes.own_options((classes.of_resource(given.kind) or (given.kind,))[0])
+        own = classes.own_options(kind)
         for key in ("additional_secret_outputs", "replace_on_changes"):
             names, _ = classes.argument_names(given.typed)
             left = [each for each in options.pop(key, ()) if each not in own[key]]
@@ -396,7 +399,7 @@ def _config(namespace: str) -> str:
 
 def _unpacked(value: Any) -> Any:
     """An input of a provider that its class writes as JSON."""
-    from sizewell.sdk.expressions import Json, Lit, Secret
+    from sizewell.sdk.expressions import Json, Lit
 
     if isinstance(value, Json):
         return value.of

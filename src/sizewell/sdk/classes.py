@@ -96,7 +96,7 @@ def lifts(name: str) -> bool:
 
 @cache
 def own_options(kind: type) -> Mapping[str, tuple[str, ...]]:
-    """The options that a class gives each resource by itself, as its source states them."""
+    """The options that a class gives each resource by itself, and the inputs that it marks as secret, by its source."""
     method = getattr(kind, "_internal_init", None)
     try:
         source = inspect.getsource(method) if method is not None else ""
@@ -106,6 +106,9 @@ def own_options(kind: type) -> Mapping[str, tuple[str, ...]]:
     for option in ("additional_secret_outputs", "replace_on_changes"):
         match = re.search(rf"{option}=\[(.*?)\]", source, re.DOTALL)
         found[option] = tuple(re.findall(r'"([^"]+)"', match.group(1))) if match else ()
+    found["secrets"] = tuple(
+        re.findall(r'__dict__\["(\w+)"\] = None if \w+ is None else pulumi\.Output\.secret', source)
+    )
     match = re.search(r"aliases=\[(.*?)\]", source, re.DOTALL)
     found["aliases"] = tuple(re.findall(r'type_="([^"]+)"', match.group(1))) if match else ()
     return found

@@ -44,7 +44,14 @@ def decision_out_of_date(facts: StackFacts, parameters: Parameters) -> StackVerd
     }
     fix = "run `sizewell size --check`, then `sizewell size --stack NAME`, and commit the decision"
     if facts.decision is None:
-        return [(urn, Undetermined("the committed decision")) for urn in registered] or [("", None)]
+        name = f"stacks/decisions/{cluster_of(facts.graph.plan.stack)}.json"
+        absent = Undetermined(
+            "the committed decision",
+            f"built from a decision, and {name} is not here to compare with",
+            f"commit {name}; for a program that follows no decision any more, set decision-out-of-date: disabled "
+            "among the levels of policy/config.yaml",
+        )
+        return [(urn, absent) for urn in registered] or [("", None)]
     verdicts: list[tuple[str, Verdict]] = []
     if not facts.decision.get("sealed"):
         verdicts.append(("", Violation("the decision was edited by hand: it is not what sizewell size wrote", fix)))
