@@ -84,7 +84,10 @@ def account(project: Path, clouds: Path, stacks: list[str], *, resumed: bool) ->
     def fresh() -> StatusReader:
         config = parse_config({"schema": "sizewell.teardown/1", "mode": "act", "journal": f"file://{project}/journal"})
         return StatusReader(
-            backend=Backend(root=project), config=config, accounts=lambda _: ("stand-in",), catalog=load()
+            backend=Backend(root=project, begun=journal.engine),
+            config=config,
+            accounts=lambda _: ("stand-in",),
+            catalog=load(),
         )
 
     world.in_cloud = lambda _, __, ___, owner: listed(clouds, owner.stack)  # type: ignore[assignment]

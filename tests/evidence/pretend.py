@@ -163,7 +163,7 @@ class Pretend:
         self._call("end_engine")
         self.engine, self.locked = [], False
 
-    def take_down(self) -> None:
+    def take_down(self, last: bool) -> None:
         self._call("take_down")
         if self.locked:
             raise ServiceError("currently locked")

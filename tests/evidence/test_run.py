@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.evidence.journal import Journal, path_of, read
+from sizewell.evidence.page import page
 from sizewell.sizing.errors import UsageError
 
 from .pretend import (
@@ -266,3 +267,45 @@ def test_the_journal_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="No space"):
         Journal.write(run.journal)
     assert path_of(tmp_path, "trial").read_text() == before
+
+
+def test_each_destroy_that_failed_stays_in_journal_and_record(tmp_path: Path) -> None:
+    world = Pretend(
+        faults=[Fault("take_down", throttled), Fault("left", expired), Fault("take_down", broken, half=True)]
+    )
+    run = started(tmp_path, world)
+    assert run.go()
+    record = the_record(run)
+    assert record.stage("destroyed").outcome == "passed"
+    tried = [(each.stage, each.cause) for each in record.attempts]
+    assert tried == [("destroyed", "throttled"), ("destroyed", "login"), ("destroyed", "engine")]
+    assert all(each.seconds for each in record.attempts)
+    assert read(path_of(tmp_path, "trial")).attempts == list(record.attempts)
+    assert "Tried before: destroyed (throttled), destroyed (login), destroyed (engine)." in page([record])
+
+
+def test_a_destroy_that_failed_to_the_end_is_followed_by_one_that_passes(tmp_path: Path) -> None:
+    world = Pretend(faults=[Fault("take_down", denied, times=4)])
+    assert not started(tmp_path, world).go()
+    assert taken_up(tmp_path, world).down()
+    tried = [(each.stage, each.cause) for each in read(path_of(tmp_path, "trial")).attempts]
+    assert tried == [*[("destroyed", "denied")] * 4, ("inventory", "left")]
+
+
+def test_a_list_that_lags_behind_is_an_attempt_too(tmp_path: Path) -> None:
+    run = started(tmp_path, Pretend(lag=1))
+    assert run.go()
+    assert [(each.stage, each.cause) for each in the_record(run).attempts] == [("destroyed", "left")]
+
+
+def test_a_stage_that_was_cut_off_and_tried_again_says_so(tmp_path: Path) -> None:
+    world = Pretend()
+    run = started(tmp_path, world)
+    world.faults = [Fault("reachable", KilledError)]  # type: ignore[arg-type]
+    with pytest.raises(KilledError):
+        run.go()
+    again = taken_up(tmp_path, world)
+    assert again.go()
+    record = the_record(again)
+    assert record.stage("reachable").outcome == "passed"
+    assert [(each.stage, each.cause, each.seconds) for each in record.attempts] == [("reachable", "killed", None)]

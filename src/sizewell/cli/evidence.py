@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -267,7 +267,7 @@ def _opened(root: Path, notes: Notes, opened_journal: Any) -> Run:
     catalog = load()
 
     def fresh() -> StatusReader:  # without the journal of teardown: no lease keeps what a run has built
-        backend = Backend(root=root)
+        backend = Backend(root=root, begun=opened_journal.engine)
         return StatusReader(
             backend=backend, config=config, accounts=lambda stack: teardown.accounts(root, stack), catalog=catalog
         )
@@ -288,7 +288,13 @@ def _opened(root: Path, notes: Notes, opened_journal: Any) -> Run:
         checks=checks,
         connect=connects,
     )
-    return Run(journal=opened_journal, world=world, clock=opened_journal.clock, say=output.note)
+    return Run(journal=opened_journal, world=world, clock=opened_journal.clock, say=_say)
+
+
+def _say(text: str) -> None:
+    """Say how it goes, as long as somebody reads: a terminal that closed ends no run."""
+    with suppress(OSError):
+        output.note(text)
 
 
 def _must_be_empty(started: Run) -> None:
@@ -460,12 +466,17 @@ def _checked(path: Path, signers: Path) -> Record:
 
 def _went(started: Run, do: Callable[[], bool], *, as_json: bool) -> int:
     """Do it and say how it ended; the exit code."""
+    from sizewell.teardown.backend import interruptible
+
     notes = started.journal.notes
     try:
-        gone = do()
-    except KeyboardInterrupt:
+        with interruptible():
+            gone = do()
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            started.journal.interrupt()
         if not started.journal.over:
-            output.note(f"something may stand: sizewell evidence resume {notes.stack}, or clean in place of resume")
+            _say(f"something may stand: sizewell evidence resume {notes.stack}, or clean in place of resume")
         raise
     record = _record(started, {})
     if as_json:
@@ -484,6 +495,8 @@ def _went(started: Run, do: Callable[[], bool], *, as_json: bool) -> int:
 
 
 def _print(record: Record) -> None:
+    from sizewell.evidence.page import earlier
+
     table = output.table("stage", "outcome", "minutes", "figures")
     for stage in record.stages:
         minutes = "" if stage.seconds is None else f"{stage.seconds / 60:.1f}"
@@ -492,6 +505,8 @@ def _print(record: Record) -> None:
             stage.stage, f"{stage.outcome}: {stage.cause}" if stage.cause else stage.outcome, minutes, figures
         )
     output.console().print(table)
+    if record.attempts:
+        print(f"tried before: {', '.join(earlier(record))}")
 
 
 def _plan(started: Run, plan: Prepared) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,9 +119,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SizewellError as error:
         terminal.error(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
-        print("\nsizewell: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        with contextlib.suppress(OSError):  # of a terminal that is closed
+            print("\nsizewell: interrupted", file=sys.stderr)
+        return 128 + next(iter(error.args), signal.SIGINT)  # as shells have it; `interruptible` says by which
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit stays silent
         return 141

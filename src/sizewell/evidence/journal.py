@@ -15,10 +15,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sizewell.evidence.record import STAGES, Amount, Cause, Figure, Machine, Name, Package
+from sizewell.evidence.record import STAGES, Amount, Attempt, Cause, Figure, Machine, Name, Package
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.files import write_whole
 from sizewell.sizing.versions import refusal
+from sizewell.teardown import processes
 
 FOLDER: Final = Path(".sizewell/evidence")
 Live = Literal["planned", "begun", "passed", "failed", "not tried"]
@@ -70,6 +71,7 @@ class Notes(_Kept):
     regions: list[str]
     clusters: list[str] = Field(default_factory=list)  # what they make themselves carries their name alone
     tagged: list[str] = Field(default_factory=list)  # names of what was still there when somebody looked last
+    unseen: dict[str, int] = Field(default_factory=dict)  # by stack: what may be in no state, and nobody could look up
     engine: dict[str, str] = Field(default_factory=dict)  # the process of `pulumi` that runs, or was cut off
     started_s: float
     seen_s: float  # the time of day at the last word
@@ -78,6 +80,7 @@ class Notes(_Kept):
     interrupted: Annotated[int, Field(ge=0)] = 0
     clock_went_back: bool = False
     steps: dict[Name, Step] = Field(default_factory=lambda: {name: Step() for name in STAGES})
+    attempts: list[Attempt] = Field(default_factory=list)  # that failed or were cut off, and were followed by another
 
 
 class Journal:
@@ -127,7 +130,30 @@ class Journal:
         """A stage begins; `up` starts the time that is billed."""
         if name == "up":
             self._from_s, self._before_s = self.clock.steady_s(), 0.0
+        earlier = self.notes.steps[name]
+        if earlier.state in ("begun", "failed"):
+            self._tried(name, earlier.cause or "killed", earlier.seconds)
         self.notes.steps[name] = Step(state="begun", usd_max=usd_max)
+        self.write()
+
+    def tried(self, name: Name, cause: Cause, seconds: float) -> None:
+        """A stage that has begun failed, and is tried again."""
+        self._tried(name, cause, seconds)
+        self.write()
+
+    def _tried(self, name: Name, cause: Cause, seconds: float | None) -> None:
+        self.notes.attempts.append(Attempt(stage=name, cause=cause, seconds=seconds and round(seconds, 1)))
+
+    def interrupt(self) -> None:
+        """Whoever runs it has it end here: what has begun was cut off, and why."""
+        for step in self.notes.steps.values():
+            if step.state == "begun":
+                step.cause = "interrupted"
+        self.write()
+
+    def engine(self, pid: int | None) -> None:
+        """An engine is about to change a stack; None: it has ended."""
+        self.notes.engine = {} if pid is None else processes.of(pid)
         self.write()
 
     def end(

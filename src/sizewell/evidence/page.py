@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from sizewell.evidence.record import STAGES, WHAT, Record, Stage
 from sizewell.sizing.providers import CLOUDS
@@ -54,16 +55,24 @@ def _run(record: Record) -> list[str]:
     broken = "" if limits.kept else "; **a limit was passed**"
     clock = "; the machine's clock went back" if record.clock_went_back else ""
     times = f"; taken up again {record.interrupted} times" if record.interrupted else ""
+    tried = f" Tried before: {', '.join(earlier(record))}." if record.attempts else ""
     return [
         f"### {record.started_at[:16].replace('T', ' ')} UTC, run {record.run[:8]}",
         "",
-        f"{machines}. {versions}. {spent[0].upper()}{spent[1:]}, {took}{broken}{times}{clock}.",
+        f"{machines}. {versions}. {spent[0].upper()}{spent[1:]}, {took}{broken}{times}{clock}.{tried}",
         "",
         "| stage | outcome | minutes | figures |",
         "| --- | --- | --: | --- |",
         *(_row(stage) for stage in record.stages),
         "",
     ]
+
+
+def earlier(record: Record) -> list[str]:
+    """What was tried before the last time, and why it failed; equal ones that follow each other once, with a number."""
+    words = [f"{each.stage} ({each.cause})" for each in record.attempts]
+    runs = [(each, len(list(same))) for each, same in groupby(words)]
+    return [each if number == 1 else f"{number} x {each}" for each, number in runs]
 
 
 def _row(stage: Stage) -> str:

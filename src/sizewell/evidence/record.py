@@ -58,6 +58,7 @@ Cause = Literal[
     "missing",  # something that was asked for by name
     "engine",  # `pulumi` failed otherwise
     "killed",  # before its outcome was known
+    "interrupted",  # by whoever ran it
     "clock",  # the machine's clock went back
     "limit",  # of money or time: it would have passed one
     "left",  # something is still there
@@ -136,6 +137,14 @@ class Stage(_Part):
         return self
 
 
+class Attempt(_Part):
+    """A stage that was tried before, and failed or was cut off; what came of the last time stands in `stages`."""
+
+    stage: Name
+    cause: Cause
+    seconds: Amount | None = None
+
+
 class Limits(_Part):
     """What the run was allowed to spend and take, and an upper bound of both as it ended."""
 
@@ -162,6 +171,7 @@ class Record(_Part):
     clock_went_back: bool
     limits: Limits
     stages: Annotated[tuple[Stage, ...], Field(strict=False)]
+    attempts: Annotated[tuple[Attempt, ...], Field(strict=False, description="earlier ones, in their order")] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> Record:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from sizewell.clouds.calls import CloudError
-from sizewell.evidence.journal import Clock, Journal, Say, moment
+from sizewell.evidence.journal import Clock, Journal, Live, Say, moment
 from sizewell.evidence.record import STAGES, WHAT, Cause, Figure, Limits, Name, Record, Stage
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.versions import schema_of
@@ -70,8 +70,10 @@ class World(Protocol):
     def end_engine(self) -> None:
         """End an engine that a killed process left, or wait for it; free the stacks that it held."""
 
-    def take_down(self) -> None:
-        """Destroy the stacks, from their states; done again where it was done."""
+    def take_down(self, last: bool) -> None:
+        """Destroy the stacks, from their states; done again where it was done. The last time also where what a lost
+        answer left cannot be taken in before.
+        """
 
     def left(self) -> Left:
         """Ask the clouds what is still there."""
@@ -114,10 +116,13 @@ class Run:
         for name in LIVE:
             step = notes.steps[name]
             if step.state == "begun" and name == "up":  # nobody knows how far it got: it is taken down
-                self.journal.end("up", "failed", "killed")
+                self.journal.end("up", "failed", step.cause or "killed")
             elif step.state in ("planned", "begun"):
                 if cause := self._not_now(name):
-                    self.journal.end(name, "not tried", cause)
+                    begun = step.state == "begun"
+                    self.journal.end(
+                        name, "failed" if begun else "not tried", (step.cause or "killed") if begun else cause
+                    )
                 else:
                     self._stage(name)
         return self.down()
@@ -127,7 +132,7 @@ class Run:
         notes = self.journal.notes
         for name in LIVE:
             if notes.steps[name].state == "begun":
-                self.journal.end(name, "failed", "killed")
+                self.journal.end(name, "failed", notes.steps[name].cause or "killed")
             elif notes.steps[name].state == "planned":
                 self.journal.end(name, "not tried", cause if name in notes.wanted else "not asked for")
         if not self.journal.built:
@@ -206,36 +211,35 @@ class Run:
             self.say(f"{name}: passed")
 
     def _take_down(self) -> bool:
-        journal = self.journal
-        begun_s, left, fault = self.clock.steady_s(), None, None
+        journal, steady_s = self.journal, self.clock.steady_s
+        begun_s, rounds, faults = steady_s(), 0, list[SizewellError]()
         self.say(f"destroyed: {WHAT['destroyed']}; at most {self.price('destroyed'):.2f} USD")
         journal.begin("destroyed", self.price("destroyed"))
-        rounds = 0
         for rounds in range(1, ROUNDS + 1):
-            fault = None
+            faults, left, round_s = [], None, steady_s()
             try:
                 self.world.end_engine()
-                self.world.take_down()
+                self.world.take_down(last=rounds == ROUNDS)
             except SizewellError as error:
-                fault = error
+                faults.append(error)
             try:  # also where the destroy failed: the list tells what of it stands
                 left = self.world.left()
                 journal.notes.tagged = list(left.names[:50])
-                if not left.things and fault is None:
-                    break
                 if left.things:
                     self.world.take_in()
             except SizewellError as error:
-                fault = error
-            if fault is not None:
+                faults.append(error)
+            for fault in faults:
                 self.say(f"destroyed: round {rounds} of {ROUNDS}: {fault}")
+            if not faults and left is not None and not left.things:
+                break
             if rounds < ROUNDS:
+                causes: list[Cause] = [cause_of(fault) for fault in faults]
+                for cause in causes or ["left"]:
+                    journal.tried("destroyed", cause, steady_s() - round_s)
                 self.clock.sleep(WAIT_S * rounds)
-        seconds = self.clock.steady_s() - begun_s
-        if fault is not None:
-            journal.end("destroyed", "failed", cause_of(fault), seconds=seconds, figures={"rounds": rounds})
-        else:
-            journal.end("destroyed", "passed", seconds=seconds, figures={"rounds": rounds})
+        ended: tuple[Live, Cause] = ("failed", cause_of(faults[0])) if faults else ("passed", "")
+        journal.end("destroyed", *ended, seconds=steady_s() - begun_s, figures={"rounds": rounds})
         return self._inventory()
 
     def _inventory(self) -> bool:
@@ -310,4 +314,5 @@ def record_of(run: Run, found: dict[Name, Stage]) -> Record:
             kept=kept,
         ),
         stages=tuple(stages),
+        attempts=tuple(notes.attempts),
     )

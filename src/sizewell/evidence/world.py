@@ -18,9 +18,9 @@ from sizewell.evidence.record import Cause
 from sizewell.evidence.run import Figures, Left, SkipError, StageError
 from sizewell.reconcile.reconciler import Reconciler
 from sizewell.recording.sources.state import State, read_full_state
-from sizewell.sizing.errors import ServiceError
+from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.teardown import act, processes
-from sizewell.teardown.backend import INTERRUPTED_S, Backend
+from sizewell.teardown.backend import SIGNS, Backend
 from sizewell.teardown.enginelocks import EngineLock
 from sizewell.teardown.gather import PoolStatus, StatusReader
 from sizewell.teardown.leftovers import left_over
@@ -55,7 +55,6 @@ class Account:
     checks: Callable[[], Sequence[Check]]
     connect: Callable[[str, int, float], bool]
     _gone: set[str] = field(default_factory=set)  # of which only the tag is listed still
-    _unseen: int = 0  # what may be in no state, and can be looked up neither by a tag nor by a name
 
     @property
     def stack(self) -> str:
@@ -82,9 +81,8 @@ class Account:
             left_s = end_s - self.clock.steady_s()
             if left_s <= 0:
                 raise StageError("limit", f"{stack}: no time is left to build it")
-            act.up(backend, stack, timeout_s=left_s, begun=self._started)
+            act.up(backend, stack, timeout_s=left_s)
             self._remember(self._state(stack), stack)
-        self._started(None)
         states = [self._state(stack) for stack in self.journal.notes.stacks]
         return {"resources": sum(each.custom and not _is_engines(each.type) for s in states for each in s.resources)}
 
@@ -146,10 +144,10 @@ class Account:
         for listed in backend.stacks():
             if listed.updating and listed.name in notes.stacks:  # a service has no locks to read, and ends its engine
                 act.cancel(backend, listed.name)
-        self._started(None)
+        self.journal.engine(None)
 
-    def take_down(self) -> None:
-        reader = self.fresh()
+    def take_down(self, last: bool) -> None:
+        reader, fault = self.fresh(), None
         backend, notes = reader.backend, self.journal.notes
         there = {each.name for each in backend.stacks()}
         for stack in reversed(notes.stacks):
@@ -159,7 +157,12 @@ class Account:
             self._remember(state, stack)
             if state.resources and notes.steps["up"].state != "passed":
                 # Before anything goes: what carries no tag is found by name while its provider is in the state.
-                self._adopt(stack)
+                try:
+                    self._adopt(stack)
+                except SizewellError as error:
+                    if not last:
+                        raise
+                    notes.unseen[stack], fault = max(notes.unseen.get(stack, 0), 1), error  # and machines bill on
                 state = self._state(stack)
             if state.pending_operations:
                 act.forget_pending(backend, stack)
@@ -172,6 +175,8 @@ class Account:
             environment = reader.config.deleter(reader.accounts(stack), stack_parts(state, stack).environment)
             name = f"{stack}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
             act.destroy(backend, stack, kept=self.journal.path.parent / "exports" / name, environment=environment)
+        if fault is not None:
+            raise fault
 
     def left(self) -> Left:
         reader, notes = self.fresh(), self.journal.notes
@@ -191,7 +196,7 @@ class Account:
             if each.thing.identity not in self._gone
         }
         names = tuple(each.words() for each in found.values())
-        return Left(len(found), sum(each.bills for each in found.values()), names, self._unseen)
+        return Left(len(found), sum(each.bills for each in found.values()), names, sum(notes.unseen.values()))
 
     def take_in(self) -> None:
         for stack in self.journal.notes.stacks:
@@ -204,7 +209,7 @@ class Account:
         reconciler = self.reconciler(stack)
         comparison = reconciler.look()
         self._gone |= {thing.identity for thing in comparison.sorted.gone}
-        self._unseen = len(comparison.sorted.unseen)
+        self.journal.notes.unseen[stack] = len(comparison.sorted.unseen)
         if comparison.sorted.matches:
             reconciler.adopt(comparison)
 
@@ -255,13 +260,9 @@ class Account:
         stacks = self.journal.notes.stacks
         return [each for each in backend.locks() if each.stack in stacks and each.project in ("", self.project)]
 
-    def _started(self, pid: int | None) -> None:
-        self.journal.notes.engine = {} if pid is None else processes.of(pid)
-        self.journal.write()
-
     def _interrupt(self, pid: int) -> None:
         """Interrupt an engine, which then writes down what it has built; kill one that does not end."""
-        for sign, seconds in ((signal.SIGINT, INTERRUPTED_S), (signal.SIGKILL, 10.0)):
+        for sign, seconds in (*SIGNS, (signal.SIGKILL, 10.0)):
             try:
                 os.kill(pid, sign)
             except ProcessLookupError:

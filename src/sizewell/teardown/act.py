@@ -60,9 +60,9 @@ def publish(client: Client, topic: Topic, subject: str, message: str) -> Topic:
     return publishes(client, topic, subject, message)
 
 
-def up(backend: Backend, stack: str, *, timeout_s: float, begun: Callable[[int], None]) -> str:
-    """Build a stack, for `sizewell evidence` alone; `begun` gets the engine's process before it starts."""
-    return backend.up(stack, timeout_s=timeout_s, begun=begun)
+def up(backend: Backend, stack: str, *, timeout_s: float) -> str:
+    """Build a stack, for `sizewell evidence` alone."""
+    return backend.up(stack, timeout_s=timeout_s)
 
 
 def destroy(

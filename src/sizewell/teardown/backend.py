@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +24,9 @@ LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
 _HALF = ("EOF", "JSON input")  # what the engine says of a state file that another engine is writing
 INTERRUPTED_S: Final = 120.0  # in which an interrupted engine ends what it has begun
+SIGNS: Final = ((signal.SIGINT, INTERRUPTED_S), (signal.SIGTERM, 10.0))  # at the second it drops that
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)  # of a scheduler, and of a terminal that closes
+_CHANGING: Final = ("up", "destroy", "refresh", "import")  # a state, and what it is of
 _STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -42,6 +47,7 @@ class Backend:
     root: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 300.0
+    begun: Callable[[int | None], None] = lambda _: None  # takes the process of an engine that is to change a stack
     again_s: Sequence[float] = (0.5, 2.0)  # waits before a state that was half written is read again
 
     def stacks(self) -> list[Listed]:
@@ -113,43 +119,14 @@ class Backend:
         """Make a stack of which the backend knows nothing yet."""
         self._run("stack", "init", checked(stack))
 
-    def up(self, stack: str, *, timeout_s: float, begun: Callable[[int], None]) -> str:
-        """Build what the program says. `begun` gets the number of the engine's process, and has put it down, before the
-        engine starts: where this process is killed before that, no engine starts. At its time-out the engine is
-        interrupted, so that it writes down what it has built.
-        """
-        words = ("up", "--stack", checked(stack), "--yes", "--skip-preview", "--suppress-progress")
-        arguments = (*words, "--color", "never", "--non-interactive")
-        _must_be_on_path()
-        # Into a file: an engine whose reader was killed would end at its next word, in the middle of what it writes.
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", 'read -r go && exec pulumi "$@" </dev/null', "pulumi", *arguments],
-                cwd=self.root,
-                env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment},
-                stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            try:
-                begun(process.pid)
-                process.communicate("go\n", timeout=timeout_s)
-            except BaseException as error:
-                process.send_signal(signal.SIGINT)
-                try:
-                    process.wait(timeout=INTERRUPTED_S)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-                if isinstance(error, subprocess.TimeoutExpired):
-                    raise ServiceError(f"{stack}: pulumi up: not finished after {timeout_s:g} s") from None
-                raise
-            said.seek(0)
-            output = said.read()
-        if process.returncode:
-            raise _fault(words, output)
-        return output
+    def remove(self, stack: str) -> None:
+        """Take away a stack of which nothing stands; its configuration stays."""
+        self._run("stack", "rm", checked(stack), "--yes", "--preserve-config")
+
+    def up(self, stack: str, *, timeout_s: float) -> str:
+        """Build what the program says."""
+        words = ("up", "--stack", checked(stack), "--yes", "--skip-preview", "--suppress-progress", "--color", "never")
+        return self._run(*words, timeout_s=timeout_s)
 
     def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
         """Destroy what the state has, protected resources excluded, without the program; the output of the engine."""
@@ -266,11 +243,79 @@ class Backend:
         seconds = timeout_s or self.timeout_s
         settings = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **self.environment, **(environment or {})}
         try:
+            if arguments[0] in _CHANGING and "--preview-only" not in arguments:
+                return self._change(command, settings, seconds)
             return subprocess.run(
                 command, cwd=self.root, env=settings, capture_output=True, text=True, check=False, timeout=seconds
             )
         except subprocess.TimeoutExpired:
             raise ServiceError(f"pulumi {' '.join(arguments[:2])}: not finished after {seconds:g} s") from None
+
+    def _change(
+        self, command: Sequence[str], environment: Mapping[str, str], seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run an engine that changes a stack. It waits until `begun` has returned: where this process is killed before
+        that, none starts. At its time-out, and where this process is told to end, it is interrupted.
+
+        What it says goes into files: an engine whose reader was killed would end at its next word, in the middle of
+        what it writes. It has a session of its own, so that Ctrl-C reaches it once, from here: at a second interrupt it
+        drops what it has begun (pulumi 3.260, pkg/backend/cancellation_scope.go).
+        """
+        with interruptible(), tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh", *command],
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=said,
+                stderr=errors,
+                start_new_session=True,
+            )
+            try:
+                self.begun(process.pid)
+                process.communicate(b"go\n", timeout=seconds)
+            except BaseException:
+                _interrupt(process)
+                raise
+            finally:
+                self.begun(None)
+            texts = []
+            for file in (said, errors):
+                file.seek(0)
+                texts.append(file.read().decode("utf-8", "replace"))
+        return subprocess.CompletedProcess(command, process.returncode, *texts)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """End by SIGTERM and SIGHUP as by Ctrl-C: in order. One that is ignored, as under nohup, stays so."""
+
+    def end(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    here = threading.current_thread() is threading.main_thread()
+    changed = [each for each in ENDING if here and signal.getsignal(each) is signal.SIG_DFL]
+    for each in changed:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in changed:
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """End an engine so that it writes down what it has done; whoever asks again meanwhile has it end faster."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()  # one that waits to start does not
+    for sign, seconds in (*SIGNS, (signal.SIGKILL, None)):
+        process.send_signal(sign)
+        try:
+            process.wait(timeout=seconds)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            continue
+        return
 
 
 def _must_be_on_path() -> None:

@@ -1,0 +1,56 @@
+"""The engine's and the clouds' side of a run, with a state that is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizewell.evidence import world
+from sizewell.evidence.journal import Clock, Journal, path_of
+from sizewell.sizing.errors import ServiceError
+
+from .pretend import notes
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """One stack with a resource; `destroyed` lists what its engine has destroyed."""
+    clock, destroyed = Clock(), []
+    own = notes(clock, stacks=["trial"])
+    journal = Journal(path_of(tmp_path, "trial"), own, clock, resumed=False)
+    state = SimpleNamespace(resources=[SimpleNamespace(custom=True)], pending_operations=())
+    backend = SimpleNamespace(stacks=lambda: [SimpleNamespace(name="trial")])
+    config = SimpleNamespace(deleter=lambda *_: {})
+    reader = SimpleNamespace(backend=backend, config=config, accounts=lambda _: ())
+
+    def destroy(*_: Any, **__: Any) -> None:
+        destroyed.append("trial")
+
+    monkeypatch.setattr(world.act, "destroy", destroy)
+    monkeypatch.setattr(world, "stack_parts", lambda *_: SimpleNamespace(clusters=(), environment="dev"))
+    monkeypatch.setattr(world.Account, "_state", lambda *_: state)
+    made = world.Account(
+        root=tmp_path, project="sizewell", journal=journal, clock=clock, fresh=lambda: reader, checks=list,
+        connect=lambda *_: True,
+    )  # fmt: skip
+    return SimpleNamespace(world=made, journal=journal, destroyed=destroyed)
+
+
+def test_what_cannot_be_taken_in_keeps_nothing_standing(account: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that fails for good is no reason to leave machines on; the record says that something is not known."""
+
+    def fails(*_: Any) -> None:
+        raise ServiceError("trial: pulumi import failed: no provider")
+
+    monkeypatch.setattr(world.Account, "_adopt", fails)
+    account.journal.begin("up", 1.0)
+    with pytest.raises(ServiceError, match="no provider"):
+        account.world.take_down(last=False)
+    assert account.destroyed == []
+    with pytest.raises(ServiceError, match="no provider"):
+        account.world.take_down(last=True)
+    assert account.destroyed == ["trial"]
+    assert account.journal.notes.unseen == {"trial": 1}
