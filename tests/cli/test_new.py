@@ -59,6 +59,24 @@ def test_answers_stand_in_the_spec(
     assert load_ in text
 
 
+@pytest.mark.parametrize(
+    ("stack", "place"),
+    [
+        ("dev-gcp-trial", "gcp"),
+        ("trial-azure", "azure"),
+        ("dev-aws-trial", "aws/us-east-1"),
+        ("trial", "aws/us-east-1"),
+    ],
+)
+def test_a_new_stack_is_where_its_name_says_or_the_project_is(
+    stack: str, place: str, sizewell: Sizewell, project: Path
+) -> None:
+    assert sizewell("new", "notebook", "--stack", stack).code == 0
+    text = (project / "stacks/specs" / stack / "notebook.yaml").read_text()
+    assert f"infra: [{place}]" in text
+    assert ("owner: " in text) == stack.startswith("dev-aws-")
+
+
 def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: Sizewell, project: Path) -> None:
     assert sizewell("new", "transcribe", "--stack", "dev-aws").code == 0
     text = (project / "stacks/specs/dev-aws/transcribe.yaml").read_text()

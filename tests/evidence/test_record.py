@@ -149,7 +149,7 @@ def test_signed_changed_and_by_another_key(document: dict[str, Any], key: Path, 
     other = tmp_path / "other"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
     signing.sign(file, other)
-    with pytest.raises(UsageError, match=r"is signed by a key that .* does not name"):
+    with pytest.raises(UsageError, match=r"is signed by a key that .* does not trust"):
         signing.verify(file, signers)
 
 
@@ -162,6 +162,57 @@ def test_the_line_that_trusts_a_key_works(document: dict[str, Any], key: Path, t
     line = str(refused.value).partition("to trust: ")[2].replace("KEY.pub", f"'{key}.pub'")
     subprocess.run(["sh", "-c", line], check=True)
     signing.verify(file, tmp_path / "signers")
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("me@example.com KEY me at home", ""),
+        ("# people\n\nyou@example.com,me@example.com KEY", ""),
+        ('*@example.com namespaces="git,sizewell-evidence" KEY', ""),
+        ('me@example.com namespaces="git" KEY\nevidence namespaces="sizewell-*" KEY', ""),
+        ("you@example.com OTHER\n!you@example.com,*@example.com KEY", ""),
+        ("no key at all\nme@example.com KEY", ""),
+        ("*@example.com cert-authority OTHER\nme@example.com KEY", ""),
+        ('me@example.com namespaces="git" KEY', "not permitted for use in signature namespace"),
+        ('me@example.com valid-before="20200101" KEY', "key has expired"),
+        ("me@example.com OTHER", "Good"),
+        ("me@example.com cert-authority KEY", "Good"),
+    ],
+)
+def test_a_file_of_signers_as_git_has_it(
+    lines: str, why: str, document: dict[str, Any], key: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
+    for name, path in (("KEY", key), ("OTHER", other)):
+        lines = lines.replace(name, " ".join(path.with_name(f"{path.name}.pub").read_text().split()[:2]))
+    file, signers = tmp_path / "it.json", tmp_path / "allowed_signers"
+    file.write_text(json.dumps(document))
+    signers.write_text(lines)
+    signing.sign(file, key)
+    if not why:
+        signing.verify(file, signers)
+        return
+    with pytest.raises(UsageError, match=f"does not trust for sizewell-evidence: .*{why}"):
+        signing.verify(file, signers)
+
+
+def test_a_certificate_of_an_authority_that_is_trusted(document: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("own", "authority"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-s", "authority", "-I", "it", "-n", "me@example.com", "own.pub"], cwd=tmp_path, check=True
+    )
+    file, signers = tmp_path / "it.json", tmp_path / "allowed_signers"
+    file.write_text(json.dumps(document))
+    signing.sign(file, tmp_path / "own-cert.pub")
+    public = (tmp_path / "authority.pub").read_text()
+    signers.write_text(f"*@example.com cert-authority {public}")
+    signing.verify(file, signers)
+    signers.write_text(f"*@example.org cert-authority {public}")
+    with pytest.raises(UsageError, match="does not trust"):
+        signing.verify(file, signers)
 
 
 def test_a_key_that_is_none(document: dict[str, Any], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import PATH, Choice
 from sizewell.sizing.errors import SpecError, UsageError
+from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -160,11 +161,29 @@ def folder_of(args: Arguments) -> tuple[Path, list[dict[str, Any]]]:
     root = project.root()
     if not project.STACK.fullmatch(args.stack):
         raise UsageError(f"--stack: must be of a-z, 0-9 and -, such as dev-aws, got {args.stack!r}")
-    folder = root / "stacks/specs" / args.stack
+    specs = root / "stacks/specs"
+    return specs / args.stack, _specs(specs / args.stack) or _of_kin(specs, args.stack)
+
+
+def _specs(folder: Path) -> list[dict[str, Any]]:
     from sizewell.sizing.places import read_yaml
 
     documents = [read_yaml(path).data for path in sorted(folder.glob("*.yaml"))]
-    return folder, [document for document in documents if isinstance(document, dict)]
+    return [document for document in documents if isinstance(document, dict)]
+
+
+def _of_kin(specs: Path, stack: str) -> list[dict[str, Any]]:
+    """What the specs of a new stack say at first: those of the stack that its name begins with, dev-gcp of
+    dev-gcp-trial; where there is none, the place of all others; and the cloud that its name has.
+    """
+    others = sorted((each for each in specs.glob("*/") if _specs(each)), key=lambda each: len(each.name), reverse=True)
+    kin = next((_specs(each) for each in others if stack.startswith(f"{each.name}-")), None)
+    if kin is None:
+        kin = [{"infra": spec.get("infra")} for each in others for spec in _specs(each)]
+    named = [cloud for cloud in CLOUDS if cloud in stack.split("-")]
+    if len(named) == 1 and place_of(kin).partition("/")[0] != named[0]:
+        return [{**spec, "infra": named} for spec in kin] or [{"infra": named}]
+    return kin
 
 
 def place_of(siblings: list[dict[str, Any]]) -> str:

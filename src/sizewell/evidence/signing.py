@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +17,8 @@ from sizewell.sizing.errors import ServiceError, UsageError
 
 NAMESPACE: Final = "sizewell-evidence"
 SIGNERS: Final = Path("evidence/allowed_signers")
-IDENTITY: Final = "evidence"  # whom the file of signers says its keys to be: no name of a person gets into a record
+IDENTITY: Final = "evidence"  # whom a line that is offered here says its key to be; any other is as good
+_OF_A_KEY: Final = re.compile(r"signers:\d+: (key .*)")  # of a line that has it, which ssh-keygen does not go by
 TIMEOUT_S: Final = 60.0
 
 
@@ -50,12 +53,31 @@ def verify(path: Path, signers: Path) -> None:
         raise UsageError(
             f"{signers}: is missing: it names the keys whose records are taken in\n  fix: {_trust(signers)}"
         )
-    asked = ["-Y", "verify", "-f", str(signers), "-I", IDENTITY, "-n", NAMESPACE, "-s", str(signature)]
-    done = _run(asked, text)
-    if done.returncode:
-        raise UsageError(
-            f"{path}: is signed by a key that {signers} does not name: {_said(some)}\n  fix: {_trust(signers)}"
-        )
+    trusted, why = _trusted(text, signature, signers.read_bytes())
+    if not trusted:
+        what = f"is signed by a key that {signers} does not trust for {NAMESPACE}: {why or _said(some)}"
+        raise UsageError(f"{path}: {what}\n  fix: {_trust(signers)}")
+
+
+def _trusted(text: bytes, signature: Path, signers: bytes) -> tuple[bool, str]:
+    """Whether a file of signers, in the form that git has too, trusts the key of a signature; else why not, where one
+    of its lines has the key. Whom it says the key to be is asked of ssh-keygen, first of the whole file: it answers
+    with the first line that has the key, which may be trusted for something else.
+    """
+    why = ""
+    with tempfile.TemporaryDirectory(prefix="sizewell-evidence-") as folder:
+        some = Path(folder) / "signers"
+        asked = ["-f", str(some), "-n", NAMESPACE, "-s", str(signature)]
+        for lines in (signers, *signers.splitlines()):
+            some.write_bytes(lines + b"\n")
+            done = _run(["-Y", "find-principals", *asked])
+            for principal in done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else ():
+                done = _run(["-Y", "verify", "-I", principal, *asked], text)
+                if done.returncode == 0:
+                    return True, ""
+            said = _OF_A_KEY.search(done.stderr.decode("utf-8", "replace"))
+            why = said[1] if said else why
+    return False, why
 
 
 def beside(path: Path) -> Path:
