@@ -264,7 +264,26 @@ def test_what_would_be_decided_otherwise_or_is_gone_is_said(economics: Callable,
     spec.write_text(spec.read_text().replace("name: chat", "name: other"))
     done = economics("dev-aws", "--json")
     assert done.code == 3
-    assert "dev-aws/chat is in no figure: its spec is gone" in json.loads(done.out)["notes"][0]
+    notes = json.loads(done.out)["notes"]
+    assert "dev-aws/chat is in no figure: its spec is gone" in notes[0]
+    assert (
+        "dev-aws/other is in no figure: its spec is new or renamed; `sizewell size --stack dev-aws` decides it" in notes
+    )
+
+
+def test_what_a_spec_of_a_stack_commits_to_is_said(economics: Callable, sizewell: Sizewell) -> None:
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(DAY.replace("name: day", "name: chat").replace(", daily: 3", "") + "capacity: {savings_plan: 1y}\n")
+    assert sizewell("size", "--stack", "dev-aws", *ON).code == 0
+    said = json.loads(economics("--all", "--months", "12", "--json").out)
+    assert [each["committed"] for each in said["commitments"]] == [[]]
+    (note,) = (each for each in said["notes"] if each.startswith("committed already"))
+    assert "for 1 year, from today on (dev-aws/chat, capacity.savings_plan)" in note
+    spec.write_text(spec.read_text().replace("savings_plan: 1y", "reservation: cr-0123456789abcdef0"))
+    assert sizewell("size", "--stack", "dev-aws", *ON).code == 0
+    said = json.loads(economics("--all", "--months", "12", "--json").out)
+    reserved = "cr-0123456789abcdef0 (capacity.reservation) is billed in every hour, used or not"
+    assert f"dev-aws/chat: {reserved}; counted are the hours in which it is used" in said["notes"]
 
 
 @pytest.mark.parametrize(

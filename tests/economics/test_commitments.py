@@ -143,10 +143,29 @@ def test_what_is_over_is_named_and_counted_no_more(work):
     assert made.ended == ("the commitment to 1 x g6.xlarge in us-east-1 until 2026-10-31",)
 
 
-def test_spot_and_machines_that_a_service_or_nobody_rents_out_are_in_no_profile(work):
-    spot = work("by-day")
-    spot = replace(spot, chosen=replace(spot.chosen, deal=replace(spot.chosen.deal, market="spot")))
-    assert shared([Used("dev", spot)], 12) == ()
+def test_what_a_spec_commits_to_itself_is_bought_no_second_time(work):
+    """Its machine for three years, then by the hour: 12 of 48 months, which pay for a year."""
+    made = work("bound", months=48)
+    made = replace(made, demand=work("around-the-clock").demand)
+    (row,) = shared([Used("dev", made)], 36)
+    assert (row.owned, row.plan, row.on_demand_usd) == (1, (), 0)
+    (row,) = shared([Used("dev", made)], 48)
+    assert [(each.month, each.term.market, each.machines) for each in row.plan] == [(36, "reserved-1y", 1)]
+    (both,) = shared([Used("dev", made), Used("dev", work("around-the-clock"))], 36)
+    assert [(each.term.market, each.machines) for each in both.plan] == [("reserved-3y", 1)]
+    (idle,) = shared([Used("dev", work("bound", months=36)), Used("dev", work("by-night"))], 36)
+    (alone,) = shared([Used("dev", work("by-night"))], 36)
+    assert idle.on_demand_usd < alone.on_demand_usd, "what it leaves idle covers others by the hour"
+
+
+@pytest.mark.parametrize("market", ["spot", "capacity-block", "flex-start"])
+def test_what_is_paid_otherwise_than_by_the_hour_on_demand_is_in_no_profile(work, market):
+    made = work("around-the-clock")
+    made = replace(made, chosen=replace(made.chosen, deal=replace(made.chosen.deal, market=market)))
+    assert shared([Used("dev", made)], 36) == ()
+
+
+def test_machines_that_a_service_rents_out_are_in_no_profile(work):
     managed = work("by-day")
     managed = replace(managed, option=replace(managed.option, managed="sagemaker"))
     assert shared([Used("dev", managed)], 12) == ()

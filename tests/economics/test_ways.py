@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from sizewell.cli.economics_page import drawn_of
 from sizewell.cli.economics_text import facts
+from sizewell.economics.commitments import Used, shared
 from sizewell.economics.compare import compare, curve_of
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN
@@ -23,8 +27,10 @@ from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPl
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.elsewhere import by_the_token
 from sizewell.sizing.choose.pricing import leaving_usd
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.workload.read import parse_spec
 
-from .conftest import ON, SPECS, option_of
+from .conftest import ON, OTHERS, SPECS, option_of
 
 CENT = Decimal("0.01")
 OWN_SERVER = {
@@ -110,6 +116,22 @@ def test_a_mix_is_never_dearer_than_what_it_is_made_of(work):
 def test_no_mix_where_every_hour_is_used_or_none_is_worth_committing(work):
     assert not any(way.plan for way in ways_of(work("day", utilization=Decimal(1))))
     assert not any(way.plan for way in ways_of(work("notebook")))
+
+
+def test_terms_one_after_the_other_are_a_row_and_the_plan_of_stacks(work):
+    """Three years and one cover four: 36 x 730 x 0.347616 + 12 x 730 x 0.523856, and 52.80 beside them a month."""
+    made = work("around-the-clock", months=48)
+    by_key = rows_of(made)
+    row = by_key["reserved-1y+reserved-3y"]
+    assert row.way.name == "commit 1 year + 3 years"
+    assert row.usd < min(by_key[key].usd for key in ("on-demand", "reserved-1y", "reserved-3y"))
+    assert not row.by_month[0]
+    assert sum(each.machines * each.term.months for each in row.way.plan) == 48
+    (group,) = shared([Used("dev", made)], 48)
+    assert group.plan == row.way.plan
+    assert abs(by_key["on-demand"].usd - row.usd - (group.on_demand_usd - group.usd)) < 1
+    assert row.halved_usd > row.usd / 2, "what is bound stays bound"
+    assert drawn_of(compare(made))[-1].way.key == row.way.key, "the page draws it as the cheapest commitment"
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -265,6 +287,51 @@ def test_spot_that_the_spec_rules_out_has_no_price_and_what_size_would_not_take_
     without = replace(service, rows=tuple(row for row in service.rows if row.way.key != "api"))
     assert without.cheapest.way.key == "commit+on-demand"
     assert any(line.startswith("spot would cost ") for line in facts(without))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("day", "`size` never takes it: spot_policy: spot contradicts kind: inference: "),
+        ("notebook", "an interruption loses work, and `size` takes it with spot_policy: spot alone"),
+        ("bound", "an interruption loses work, and `size` takes it with spot_policy: spot and no capacity alone"),
+    ],
+)
+def test_an_advice_of_spot_is_one_that_size_takes(work, name, said):
+    made = work(name)
+    kept = rows_of(made)["spot"].way.left_out
+    assert kept.startswith(said)
+    text = {**SPECS, **OTHERS}[name].partition("capacity")[0] + "spot_policy: spot\n"
+    catalog = made.option.setting.catalog
+    if "never" in kept:
+        with pytest.raises(SpecError):
+            parse_spec(text, "spec.yaml", catalog=catalog, folder=Path())
+    else:
+        parse_spec(text, "spec.yaml", catalog=catalog, folder=Path())
+
+
+def test_spot_that_a_run_is_too_long_for_is_no_headline(work):
+    made = work("train")
+    fleet = replace(made.option.fleet, run_s=30 * 86_400.0)
+    chosen = replace(made.option, fleet=fleet, run_s=30 * 86_400.0)
+    assert rows_of(replace(made, option=chosen, chosen=chosen))["spot"].way.left_out.endswith("spot_policy: spot alone")
+    assert not rows_of(made)["spot"].way.left_out
+
+
+def test_the_age_of_a_price_that_is_too_old_stands_in_its_row(work):
+    made = work("notebook")
+    by_key = rows_of(made)
+    (line,) = by_key["spot"].way.aged
+    assert re.fullmatch(
+        r"its spot price is from (\S+), \d+ days old \(limit 30\): sizewell prices show g6.xlarge", line
+    )
+    assert line in by_key["spot"].way.said
+    assert by_key["on-demand"].way.aged == ()
+    own = work("notebook", Rate(market="spot", usd=Decimal("0.2")))
+    assert rows_of(own)["spot"].way.aged == (), "a rate of ones own is as old as one likes"
+    best = compare(replace(made, spec=made.spec.model_copy(update={"spot_policy": "spot"})))
+    assert best.cheapest.way.key == "spot"
+    assert f"spot: {line}" in facts(best)
 
 
 def test_commitments_of_later_months_are_named_with_the_first(work):

@@ -219,7 +219,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
                     {"from_month": each.month + 1, "market": each.term.market, "machines": each.machines}
                     for each in row.way.plan
                 ],
-                "notes": row.way.notes,
+                "notes": row.way.said,
                 **(
                     {
                         "run": {

@@ -14,6 +14,7 @@ from sizewell.cli import economics_text as text
 from sizewell.economics.own import OWN
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
+from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def drawn_of(comparison: Comparison) -> list[Row]:
     kinds = {
         "on demand": ("on-demand",),
         "spot": ("spot", "flex-start", "capacity-block"),
-        "committed": ("reserved-1y", "reserved-3y", "commit+on-demand", "commit+spot"),
+        "committed": (*COMMITTED, "+".join(COMMITTED), "commit+on-demand", "commit+spot"),
         "owned": (OWN,),
         "tokens": ("api",),
     }

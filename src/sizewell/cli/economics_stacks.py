@@ -16,8 +16,9 @@ from sizewell.cli.economics_text import SECONDS_PER_MONTH, hours, percent
 from sizewell.cli.forecast_text import Part
 from sizewell.economics.commitments import Shared, Used, clock_of, shared
 from sizewell.economics.compare import Comparison, compare, rounded
-from sizewell.economics.ways import NAMES, terms_of, work_of
+from sizewell.economics.ways import NAMES, in_words, terms_of, work_of
 from sizewell.sizing.catalog import Catalog
+from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.choose.explain import sized
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.errors import UsageError
@@ -74,11 +75,16 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
             within = f"; within its time: sizewell economics {use.stack} --months {whole}" if whole >= YEAR else ""
             notes.append(f"{ends}: counted for {counted}, and nothing is committed for it{within}")
     for use in uses:
-        name, market = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market
-        if not use.work.is_rented or market == "spot":
-            where = "spot" if market == "spot" else use.work.chosen.managed
-            where = use.work.option.cloud if where == "raw" else where
+        name, market, managed = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market, use.work.chosen.managed
+        if not use.work.is_covered:
+            where = managed if managed != RAW else use.work.option.cloud if market == "on-demand" else NAMES[market]
             notes.append(f"{name} runs on {where}: no commitment covers it")
+        elif use in last and use.work.own_term_months:
+            term = f"{use.work.machines} for {plural(use.work.own_term_months // 12, 'year')}"
+            notes.append(f"committed already, and in no figure here: {term}, from today on ({name}, "
+                         "capacity.savings_plan)")  # fmt: skip
+        if use.work.reserved:
+            notes.append(f"{name}: {use.work.reserved}; counted are the hours in which it is used")
         notes += [f"{name}: {each}" for each in use.work.unknown]
     for row in rows:
         if not terms_of(row.users[0].work):
@@ -93,6 +99,9 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
         notes += [f"over, and counted no more: {each}" for each in work.ended]
         notes += [f"not counted, though it covers {row.instance_type} too: {each}" for each in row.not_counted]
     comparisons = tuple(compare(use.work) for use in uses)
+    for use, best in zip(uses, (each.cheapest for each in comparisons), strict=True):
+        if best is not None:
+            notes += [f"{use.stack}/{use.work.name}, {best.way.name}: {each}" for each in best.way.aged]
     return OfStacks(
         months=read.months, uses=uses, comparisons=comparisons, shared=rows, notes=tuple(dict.fromkeys(notes))
     )
@@ -140,6 +149,9 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
             notes.append(f"{stack}/{name} is decided on {pool.instance_type} in {pool.region} and {now}")
         notes += [f"{stack}/{name}: its pool in {each.cloud} is in no figure" for each in workload.pools[1:]]
         yield Used(stack, work)
+    undecided = specs.keys() - {workload.spec.name for workload in decision.workloads}
+    notes += [f"{stack}/{name} is in no figure: its spec is new or renamed; `sizewell size --stack {stack}` decides it"
+              for name in specs if name in undecided]  # fmt: skip
 
 
 def _changed(pool: Pool, option: Option) -> str:
@@ -211,14 +223,10 @@ def _saved(row: Shared) -> Decimal:
 
 
 def _bound(row: Shared) -> str:
-    terms = ", ".join(
-        f"{each.machines} for {NAMES[each.term.market].removeprefix('commit ')}"
-        + (f" from month {each.month + 1} on" if each.month else "")
-        for each in row.plan
-    )
     users = ", ".join(f"{use.stack}/{use.work.name}" for use in row.users)
-    return (f"{row.instance_type} in {row.cloud} {row.region}: {terms}, in every hour; for {users}. If demand halves, "
-            f"{_usd(row.halved_usd)} USD against {_usd(row.halved_on_demand_usd)} on demand")  # fmt: skip
+    bought = f"{row.instance_type} in {row.cloud} {row.region}: {in_words(row.plan, 'machine')}, in every hour"
+    halved = f"{_usd(row.halved_usd)} USD against {_usd(row.halved_on_demand_usd)} on demand"
+    return f"{bought}; for {users}. If demand halves, {halved}"
 
 
 def document(said: OfStacks) -> dict[str, Any]:

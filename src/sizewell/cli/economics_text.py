@@ -58,6 +58,7 @@ def facts(comparison: Comparison) -> list[str]:
             saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than {rented.way.name}"
         known = "" if rented is None or rented.usd is not None else ", of the ways that have a price"
         lines.append(f"cheapest today{known}: {best.way.name} for {best.usd:,.2f} USD{saved}")
+        lines += [f"{best.way.name}: {each}" for each in best.way.aged]
         lines += [
             f"{row.way.name} would cost {row.usd:,.2f} USD: {row.way.left_out}"
             for row in comparison.priced
@@ -148,7 +149,7 @@ def sentence(each: BreakEven, names: dict[str, str]) -> str:
 
 def _said(row: Row) -> list[str]:
     bound = f"bound: {row.way.bound}" if row.way.bound not in ("", "nothing") else "nothing is bound"
-    return [*flow(row.by_month), bound, *row.way.notes]
+    return [*flow(row.by_month), bound, *row.way.said]
 
 
 def flow(by_month: Sequence[Decimal]) -> list[str]:

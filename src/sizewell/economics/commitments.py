@@ -59,7 +59,7 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
     groups: dict[tuple[str, str, str], list[Used]] = {}
     for use in uses:
         work = use.work
-        if work.is_rented and work.chosen.deal.market != "spot":
+        if work.is_covered:
             key = (work.option.cloud, work.option.deal.region, work.instance_type)
             groups.setdefault(key, []).append(use)
     rows = [_shared(tuple(users), months) for users in groups.values()]
@@ -69,7 +69,8 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
 def _shared(users: tuple[Used, ...], months: int) -> Shared:
     work = users[0].work
     demand = joint([use.work for use in users])
-    owned = [sum(count for count, first, end in work.committed if first <= month < end) for month in range(months)]
+    bought_already = [*work.committed, *((each.demand.machines, 0, each.own_term_months) for _, each in users)]
+    owned = [sum(count for count, first, end in bought_already if first <= month < end) for month in range(months)]
     each_month = [demand.beyond(machines) for machines in owned]
     price = work.line("on-demand", HOURS_PER_MONTH).price
     hour_usd = price.amount if isinstance(price, Priced) else None

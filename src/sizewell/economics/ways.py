@@ -20,18 +20,27 @@ from sizewell.economics.payments import Payment, monthly, once, paid_by, total_u
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
+from sizewell.sizing.catalog.history import fresh_days, stale_prices
 from sizewell.sizing.catalog.managed import RAW, TITLES, markets_of
 from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan, SharedOut
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
-from sizewell.sizing.choose.pricing import Option, leaving_bounds, leaving_unknown, leaving_usd, make_option
+from sizewell.sizing.choose.pricing import (
+    Option,
+    leaving_bounds,
+    leaving_unknown,
+    leaving_usd,
+    make_option,
+    too_long_for_spot,
+)
 from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.predict.spot import run_times
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
+from sizewell.sizing.workload.checks import contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +102,12 @@ class Way:
     left_out: str = ""  # why `size` would not take it for this spec, though it has a price
     plan: tuple[Purchase, ...] = ()  # of a mix: what is committed
     spread: Spread | None = None  # of a run that interruptions make longer
+    aged: tuple[str, ...] = ()  # prices of its machines that are too old to rely on, in words
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that is to know of it."""
+        return (*self.notes, *self.aged)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +139,15 @@ class Work:
         return self.option.cloud in (ON_PREMISES, EDGE)
 
     @property
-    def is_rented(self) -> bool:
-        """Whether it runs on machines to which a cloud sells commitments: its own, which no service resells."""
-        return self.option.cloud in CLOUDS and self.option.managed == RAW
+    def is_covered(self) -> bool:
+        """Whether commitments cover its machines: a cloud's own, which no service resells, on demand or committed."""
+        rented = self.option.cloud in CLOUDS and self.option.managed == RAW
+        return rented and self.chosen.deal.market in ("on-demand", *COMMITTED)
+
+    @property
+    def own_term_months(self) -> int:
+        """For how long its spec takes a commitment to all its machines (capacity.savings_plan); 0 where it does not."""
+        return TERM_MONTHS.get(self.chosen.deal.market, 0)
 
     @property
     def own_commitments(self) -> tuple[str, ...]:
@@ -184,11 +205,16 @@ class Work:
             said += [f"assumed: {each}; --utilization states it"
                      for each in self.option.setting.need.assumptions if UNSTATED in each]  # fmt: skip
         if spec.capacity is not None and spec.capacity.reservation:
-            reserved = f"{spec.capacity.reservation} (capacity.reservation)"
-            said.append(f"{reserved} is billed in every hour, used or not; on demand is here without it")
+            said.append(f"{self.reserved}; on demand is here without it")
         if spec.capacity is not None and spec.capacity.savings_plan:
             said.append("the spec takes a commitment (capacity.savings_plan); the other ways are here as if it did not")
         return (*said, *self.unknown)
+
+    @property
+    def reserved(self) -> str:
+        """What is billed beside the hours counted where the spec runs on a reservation, in words; "" elsewhere."""
+        of = self.spec.capacity.reservation if self.spec.capacity else None
+        return f"{of} (capacity.reservation) is billed in every hour, used or not" if of else ""
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -337,7 +363,19 @@ def _priced(work: Work, way: Way) -> Way:
         reason += "; catalog/rates.yaml may state one"
         return replace(way, pay=None, reason=reason, bound="", notes=())
     guessed = any(weakness(item.price) for item in running if work.runs_it(item))
-    return replace(way, estimated=way.estimated or guessed)
+    markets = (item.asked.market for item in running if item.asked and work.runs_it(item))
+    return replace(way, estimated=way.estimated or guessed, aged=_aged(work, markets))
+
+
+def _aged(work: Work, markets: Iterable[str]) -> tuple[str, ...]:
+    """The prices in some markets that are too old to rely on, each with its age."""
+    on, place = work.option.setting.on, (work.option.cloud, work.instance_type, work.option.deal.region)
+    old = stale_prices(work.option.setting.catalog, [(*place, market) for market in markets], on)
+    return tuple(
+        f"its {each.market} price is from {each.date}, {plural(each.age_days(on) or 0, 'day')} old "
+        f"(limit {fresh_days(each.market)}): sizewell prices show {each.instance_type}"
+        for each in old
+    )
 
 
 def _by_the_hour(work: Work) -> Iterator[Way]:
@@ -370,10 +408,26 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
         more = f"{100 * (rework - 1):.1f} % more hours for rework" if rework > 1 else ""
         spread = _spread(work, option) if market == "spot" else None
         taken = "it may be reclaimed at any time" if market == "spot" else ""
-        loses = market == "spot" and work.spec.spot_policy == "auto" and not option.setting.need.interruptible
-        kept = "an interruption loses work, and `size` takes it with spot_policy: spot alone" if loses else ""
+        kept = _no_spot(work, option) if market == "spot" else ""
         notes = tuple(filter(None, (kept or taken, more, spread.words if spread else "")))
         yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes, left_out=kept, spread=spread))
+
+
+def _no_spot(work: Work, option: Option) -> str:
+    """Why `size` would not take spot for a spec that leaves it open; what it asks for has been tried."""
+    spec, need = work.spec, option.setting.need
+    if spec.spot_policy != "auto":
+        return ""
+    if too_long_for_spot(need, option.fleet, option.candidate.shape):
+        return "so long or large a run is taken away before its end; `size` takes it with spot_policy: spot alone"
+    if need.interruptible:
+        return ""
+    asked = spec.model_copy(update={"spot_policy": "spot", "capacity": None})
+    refused = next((fault for fault in contradictions(asked, ()) if fault.path == "spot_policy"), None)
+    if refused is not None:
+        return f"`size` never takes it: {refused.path}: {refused.message}"
+    without = " and no capacity" if spec.capacity is not None else ""
+    return f"an interruption loses work, and `size` takes it with spot_policy: spot{without} alone"
 
 
 def _spread(work: Work, option: Option) -> Spread | None:
@@ -546,41 +600,61 @@ def _api(work: Work) -> Way | None:
 def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
     """The commitments that cost least with on-demand hours above them, and the same with spot above them.
 
-    None where no commitment pays, or all machines are on one.
+    None where no commitment pays, or all machines are on one of one term throughout, which has a row of its own.
     """
-    by_key = {way.key: way.pay for way in plain}
-    rented = by_key.get("on-demand")
-    if rented is None or not work.demand.hours:
+    by_key = {way.key: way for way in plain}
+    rented = by_key["on-demand"]
+    if rented.pay is None or not work.demand.hours:
         return
     terms = terms_of(work)
-    hour_usd = _machine_usd(work, rented(work.demand)) / work.demand.hours
+    hour_usd = _machine_usd(work, rented.pay(work.demand)) / work.demand.hours
     plan = baseline([work.demand] * work.months, terms, hour_usd) if terms else ()
     committed = {held(plan, month) for month in range(work.months)}
-    if committed in ({0}, {work.demand.machines}):
+    whole = committed == {work.demand.machines}
+    markets = [market for market in COMMITTED if any(each.term.market == market for each in plan)]
+    if not plan or (whole and len(markets) == 1):
         return
-    bought: dict[tuple[int, str], int] = {}
-    for each in plan:
-        bought[each.month, each.term.market] = bought.get((each.month, each.term.market), 0) + each.machines
-    parts = [
-        f"{plural(count, 'machine')} for {NAMES[market].removeprefix('commit ')}"
-        + (f" from month {month + 1} on" if month else "")
-        for (month, market), count in sorted(bought.items())
-    ]
+    bound = f"{in_words(plan, 'machine')}, in every hour"
+    aged = tuple(line for market in markets for line in by_key[market].aged)
+    if whole:
+        name = f"commit {' + '.join(NAMES[market].removeprefix('commit ') for market in markets)}"
+        pay = partial(with_plan, work, rented.pay, plan)
+        estimated = any(by_key[market].estimated for market in markets)
+        yield Way(key="+".join(markets), name=name, pay=pay, bound=bound, estimated=estimated, aged=aged, plan=plan)
+        return
     for way in plain:
         if way.key in ("on-demand", "spot") and way.pay is not None:
             yield Way(
                 key=f"commit+{way.key}",
                 name=f"commit + {way.name}",
                 pay=partial(with_plan, work, way.pay, plan),
-                bound=f"{', '.join(parts)}, in every hour",
+                bound=bound,
                 notes=(
                     f"of {work.demand.machines} machines, those that cost less committed than on demand",
                     *way.notes,
                 ),
                 estimated=way.estimated,
                 left_out=way.left_out,
+                aged=(*aged, *way.aged),
                 plan=plan,
             )
+
+
+def in_words(plan: Sequence[Purchase], what: str) -> str:
+    """What is bought and when: purchases of one term and month together.
+
+    >>> term = Term("reserved-1y", 12, Decimal(1))
+    >>> in_words([Purchase(0, term, 2), Purchase(12, term, 1)], "machine")
+    '2 machines for 1 year, 1 machine for 1 year from month 13 on'
+    """
+    bought: dict[tuple[int, str], int] = {}
+    for each in plan:
+        bought[each.month, each.term.market] = bought.get((each.month, each.term.market), 0) + each.machines
+    return ", ".join(
+        f"{plural(count, what)} for {NAMES[market].removeprefix('commit ')}"
+        + (f" from month {month + 1} on" if month else "")
+        for (month, market), count in sorted(bought.items())
+    )
 
 
 def terms_of(work: Work) -> list[Term]:
