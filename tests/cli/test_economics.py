@@ -185,10 +185,15 @@ def test_what_a_stack_decided_and_what_to_commit_to_for_it(economics: Callable, 
     alone = json.loads(economics("stacks/specs/dev-aws/chat.yaml", "--json").out)
     assert [(way["way"], way["usd"]) for way in workload["ways"]] == [(way["way"], way["usd"]) for way in alone["ways"]]
     assert json.loads(economics("--all", "--json").out) == said
+    page = economics("--all", "--html", "-").out
+    assert page.count('<svg class="chart"') == 1
+    assert 'content="sizewell.commitments/1"' in page
+    assert "<script" not in page
     text, markdown = economics("--all").out, economics("--all", "--markdown").out
     for part in ("1 workload of 1 stack over 36 months", "to commit to, over all of them", "for dev-aws/chat"):
         assert part in text
         assert part in markdown
+        assert part[1:] in page
 
 
 def test_own_hardware_is_exact_where_every_figure_is_stated(economics: Callable) -> None:
@@ -293,7 +298,6 @@ def test_what_a_spec_of_a_stack_commits_to_is_said(economics: Callable, sizewell
         (("--all",), "--all: no stack has a decision yet\n  fix: decide one: sizewell size --stack dev-aws"),
         (("--all", "dev-aws"), "--all: dev-aws is named too"),
         (("day.yaml", "dev-aws"), "day.yaml: one spec is compared at a time"),
-        (("dev-aws", "--html", "page.html"), "--html: is of one spec"),
         (("--all", "--utilization", "40%"), "--utilization: is of one spec"),
     ],
 )

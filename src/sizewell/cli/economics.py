@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   sizewell economics train.yaml --hardware own.yaml  figures of your own servers
   sizewell economics chat.yaml --html page.html     a page with plots
   sizewell economics prod-aws dev-aws               the work of stacks, and what to commit to
-  sizewell economics --all                          of every stack that has a decision
+  sizewell economics --all --html page.html         of every stack that has a decision
 
 --hardware reads a file such as
   machine_usd: {value: 290000, source: a quote of 2026-10-02}
@@ -109,7 +109,7 @@ def _spec(args: Arguments) -> Path | None:
         raise UsageError(f"{specs[0]}: one spec is compared at a time, and no stack with it\n  fix: name it alone")
     if specs:
         return Path(specs[0])
-    for option, stated in (("--utilization", args.utilization), ("--hardware", args.hardware), ("--html", args.html)):
+    for option, stated in (("--utilization", args.utilization), ("--hardware", args.hardware)):
         if stated is not None:
             raise UsageError(
                 f"{option}: is of one spec\n  fix: name stacks/specs/STACK/NAME.yaml, or leave {option} out"
@@ -129,6 +129,10 @@ def _of_stacks(args: Arguments) -> int:
         output.print_json(document(said))
     elif args.markdown:
         print(markdown_parts(parts(said)), end="")
+    elif args.html is not None:
+        from sizewell.cli.economics_page import page_of_stacks
+
+        output.write_page(args.html, page_of_stacks(said, parts(said)))
     else:
         show_parts(parts(said))
     return 0 if any(each.priced for each in said.comparisons) else 3

@@ -5,28 +5,36 @@ It holds no script and loads nothing, as the other pages do.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
 from sizewell.cli import economics_text as text
+from sizewell.economics.baseline import held
 from sizewell.economics.own import OWN
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
 from sizewell.sizing.billing.tariff import COMMITTED
+from sizewell.sizing.money import HOURS_PER_MONTH
+from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from decimal import Decimal
+    from collections.abc import Iterable, Sequence
 
+    from sizewell.cli.economics_stacks import OfStacks
+    from sizewell.cli.forecast_text import Part
+    from sizewell.economics.commitments import Shared
     from sizewell.economics.compare import Comparison, Row
 
 NOTE: Final = (
     "~: a price of it is an estimate or the middle of several quotes. An hour is one of use of one machine. If use "
     "halves: the total if half the hours are needed. Cheapest at: utilizations at which no other way costs less."
 )
+
+DRAWN: Final = 4  # machine types that have a figure, the largest savings
 
 
 def page(comparison: Comparison) -> str:
@@ -76,6 +84,69 @@ def page(comparison: Comparison) -> str:
         sections=[(name[:1].upper() + name[1:], lines) for name, lines in sections],
         inputs=Table(*inputs, right=3, label="Sensitivity") if inputs else None,
     )
+
+
+def page_of_stacks(said: OfStacks, parts: Iterable[Part]) -> str:
+    """The page of stacks: what the terminal says, and what is needed for how many hours of each type to commit to."""
+    bought = [row for row in said.shared if row.plan]
+    usd, with_it = (sum((getattr(row, key) for row in bought), Decimal(0)) for key in ("on_demand_usd", "usd"))
+    return pages.render(
+        "forecast.html",
+        heading="What to commit to",
+        schema=schema_of("commitments"),
+        cards=[
+            Card("Workloads", str(len(said.uses)), f"over {plural(said.months, 'month')}"),
+            Card("On demand", f"{usd:,.2f} USD", "machines to commit to, without it"),
+            Card("With commitments", f"{with_it:,.2f} USD", f"{usd - with_it:,.2f} USD less"),
+        ],
+        figures=[
+            Figure(
+                f"{row.instance_type} in {row.cloud} {row.region}",
+                "machines that are needed for at least so many hours of a month",
+                _sorted(row, said.months),
+            )
+            for row in (bought or said.shared)[:DRAWN]
+        ],
+        sections=sections_of(parts),
+    )
+
+
+def sections_of(parts: Iterable[Part]) -> list[dict[str, object]]:
+    """What a terminal says, as sections of a page."""
+    return [
+        {
+            "title": part.title[:1].upper() + part.title[1:],
+            "lines": part.lines,
+            "table": Table(
+                list(part.heads),
+                [list(row) for row in part.rows],
+                right=len(part.heads) - sum(head in part.texts for head in part.heads[:2]),
+                label=part.title,
+            )
+            if part.heads
+            else None,
+        }
+        for part in parts
+    ]
+
+
+def _sorted(row: Shared, months: int) -> Markup:
+    """The sorted demand as stairs, and what is committed of it, already and by the plan, in the month with the most."""
+    points, needed, left = [0.0], [float(row.demand.machines)], row.demand.machines
+    for step in reversed(row.demand.steps):
+        points += [float(step.hours)] * 2
+        needed += [float(left), float(left - step.machines)]
+        left -= step.machines
+    if points[-1] < HOURS_PER_MONTH:
+        points, needed = [*points, float(HOURS_PER_MONTH)], [*needed, float(left)]
+    most = max(held(row.plan, month) for month in range(months))
+    lines = {"needed": (needed, f"{row.demand.hours:,.0f} machine-hours a month")}
+    for name, count in (("committed already", row.owned), ("to commit to", most)):
+        if count:
+            lines[name] = ([float(count)] * len(points), plural(count, "machine"))
+    described = "Machines that are needed at once for at least so many hours of a month."
+    chart = charts.over(row.instance_type, described, "hours of a month", points, lines, label="{:,f}".format)
+    return Markup(chart)  # noqa: S704 - escaped there
 
 
 def drawn_of(comparison: Comparison) -> list[Row]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup
 
 from sizewell.cli import forecast_text as text
-from sizewell.cli.economics_page import short
+from sizewell.cli.economics_page import sections_of, short
 from sizewell.preview.render import charts, pages
-from sizewell.preview.render.pages import Card, Figure, Table
+from sizewell.preview.render.pages import Card, Figure
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -52,21 +52,7 @@ def page(forecast: Ahead, actual: Actual | None, saved: Mapping[str, Decimal], u
         schema=schema_of("forecast"),
         cards=cards,
         figures=figures,
-        sections=[
-            {
-                "title": part.title[:1].upper() + part.title[1:],
-                "lines": part.lines,
-                "table": Table(
-                    list(part.heads),
-                    [list(row) for row in part.rows],
-                    right=len(part.heads) - sum(head in part.texts for head in part.heads[:2]),
-                    label=part.title,
-                )
-                if part.heads
-                else None,
-            }
-            for part in text.parts(forecast, actual, saved, units)
-        ],
+        sections=sections_of(text.parts(forecast, actual, saved, units)),
     )
 
 
