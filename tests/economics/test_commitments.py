@@ -135,6 +135,20 @@ def test_each_of_two_commitments_ends_on_its_own_day(work):
     assert (row.owned, row.plan, row.on_demand_usd) == (2, (), 0)
 
 
+def test_what_ends_is_counted_until_then(work):
+    """Two machines, one of them for 16 of 36 months: a year is committed for it, and four months are by the hour."""
+    always, ending = work("around-the-clock"), work("around-the-clock", months=16)
+    (row,) = shared([Used("dev", always), Used("dev", ending)], 36)
+    assert [(step.machines, step.hours) for step in row.demand.steps] in ([(1, HOURS), (1, HOURS)], [(2, HOURS)])
+    assert sorted((each.term.market, each.machines) for each in row.plan) == [("reserved-1y", 1), ("reserved-3y", 1)]
+    price = {term.market: term.usd_per_month for term in terms_of(always)}
+    hour = always.line("on-demand", HOURS).price.amount
+    assert row.usd == 36 * price["reserved-3y"] + 12 * price["reserved-1y"] + 4 * HOURS * hour
+    assert row.on_demand_usd == 52 * HOURS * hour
+    (short,) = shared([Used("dev", work("around-the-clock", months=1))], 36)
+    assert (short.plan, short.on_demand_usd) == ((), HOURS * hour)
+
+
 def test_what_is_over_is_named_and_counted_no_more(work):
     made = owning(work, committed(since=date(2025, 1, 1), until=date(2026, 10, 31)))
     (row,) = shared([Used("dev", made)], 36)

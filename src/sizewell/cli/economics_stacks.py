@@ -27,7 +27,6 @@ from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 from sizewell.sizing.workload.model import WorkloadSpec
 
-YEAR: Final = 12  # months, of the shortest term
 ALIKE: Final = Decimal("0.01")  # by which hours of two sizings may differ, as their prices do
 
 
@@ -64,22 +63,18 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
         for stack in open_yet
     ]  # fmt: skip
     uses = tuple(use for stack in dict.fromkeys(stacks or known) for use in _uses(read, stack, notes))
-    last = [use for use in uses if not _ends(use, read.months)]
-    rows = shared(last, read.months)
+    rows = shared(uses, read.months)
     for use in uses:
-        if use not in last:
+        if use.work.months < read.months:
             days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
             counted = plural(use.work.months, "month")
-            ends = f"{use.stack}/{use.work.name} ends {days} after it is built"
-            whole = int((use.work.spec.ttl_s or 0) // SECONDS_PER_MONTH)
-            within = f"; within its time: sizewell economics {use.stack} --months {whole}" if whole >= YEAR else ""
-            notes.append(f"{ends}: counted for {counted}, and nothing is committed for it{within}")
+            notes.append(f"{use.stack}/{use.work.name} ends {days} after it is built: counted for {counted}")
     for use in uses:
         name, market, managed = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market, use.work.chosen.managed
         if not use.work.is_covered:
             where = managed if managed != RAW else use.work.option.cloud if market == "on-demand" else NAMES[market]
             notes.append(f"{name} runs on {where}: no commitment covers it")
-        elif use in last and use.work.own_term_months:
+        elif use.work.own_term_months:
             term = f"{use.work.machines} for {plural(use.work.own_term_months // 12, 'year')}"
             notes.append(f"committed already, and in no figure here: {term}, from today on ({name}, "
                          "capacity.savings_plan)")  # fmt: skip
@@ -105,12 +100,6 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     return OfStacks(
         months=read.months, uses=uses, comparisons=comparisons, shared=rows, notes=tuple(dict.fromkeys(notes))
     )
-
-
-def _ends(use: Used, months: int) -> bool:
-    """Whether it is taken down before the months are over: a commitment would outlive it."""
-    ends_s = use.work.spec.ttl_s
-    return ends_s is not None and ends_s < months * SECONDS_PER_MONTH
 
 
 def _months(spec: WorkloadSpec, months: int) -> int:

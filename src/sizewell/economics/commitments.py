@@ -42,7 +42,7 @@ class Shared:
     region: str
     instance_type: str
     users: tuple[Used, ...]
-    demand: Demand  # of a month, of all of them
+    demand: Demand  # of the first month, of all of them
     owned: int  # the most machines that are committed already in a month, which are left out of all figures
     not_counted: tuple[str, ...]  # own commitments of other kinds, in words
     plan: tuple[Purchase, ...]
@@ -68,10 +68,12 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
 
 def _shared(users: tuple[Used, ...], months: int) -> Shared:
     work = users[0].work
-    demand = joint([use.work for use in users])
+    ends = sorted({min(use.work.months, months) for use in users} | {months})  # stacks that end are counted until then
+    demands = {end: joint([use.work for use in users if use.work.months >= end]) for end in ends}
     bought_already = [*work.committed, *((each.demand.machines, 0, each.own_term_months) for _, each in users)]
     owned = [sum(count for count, first, end in bought_already if first <= month < end) for month in range(months)]
-    each_month = [demand.beyond(machines) for machines in owned]
+    until = [next(end for end in ends if month < end) for month in range(months)]
+    each_month = [demands[end].beyond(machines) for end, machines in zip(until, owned, strict=True)]
     price = work.line("on-demand", HOURS_PER_MONTH).price
     hour_usd = price.amount if isinstance(price, Priced) else None
     plan = baseline(each_month, terms_of(work), hour_usd) if hour_usd is not None else ()
@@ -88,7 +90,7 @@ def _shared(users: tuple[Used, ...], months: int) -> Shared:
         region=work.option.deal.region,
         instance_type=work.instance_type,
         users=users,
-        demand=demand,
+        demand=demands[ends[0]],
         owned=max(owned),
         not_counted=work.shared_out,
         plan=plan,
