@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from sizewell.cli import evidence
 from sizewell.evidence import world
 from sizewell.evidence.journal import Clock, Journal, path_of
-from sizewell.sizing.errors import ServiceError
+from sizewell.evidence.run import Run
+from sizewell.sizing.errors import ServiceError, UsageError
 
 from .pretend import notes
 
@@ -54,3 +56,37 @@ def test_what_cannot_be_taken_in_keeps_nothing_standing(account: Any, monkeypatc
         account.world.take_down(last=True)
     assert account.destroyed == ["trial"]
     assert account.journal.notes.unseen == {"trial": 1}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"things": 3}, "3 resources have its tags or names already"),
+        ({"fault": "no module named x"}, "its program does not evaluate: no module named x"),
+        (KeyboardInterrupt, ""),
+        ({}, None),
+    ],
+)
+def test_a_stack_that_was_made_to_look_goes_where_the_run_is_refused(
+    found: Any, said: str | None, account: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, made, removed = account.world.fresh().backend, [], []
+    backend.init, backend.remove, backend.stacks = made.append, removed.append, list
+
+    def look() -> Any:
+        if found is KeyboardInterrupt and len(made) == 2:
+            raise KeyboardInterrupt
+        last = len(made) == 2 and found is not KeyboardInterrupt
+        return SimpleNamespace(**{"things": 0, "orphans": 0, "fault": ""} | (found if last else {}))
+
+    monkeypatch.setattr(world.Account, "reconciler", lambda *_: SimpleNamespace(look=look))
+    account.journal.notes.stacks = ["ttl-trial", "trial"]
+    run = Run(journal=account.journal, world=account.world, clock=Clock())
+    if said is None:
+        evidence._must_be_empty(run)
+        assert removed == []
+    else:
+        with pytest.raises((UsageError, KeyboardInterrupt), match=said):
+            evidence._must_be_empty(run)
+        assert removed == ["trial", "ttl-trial"]
+    assert made == ["ttl-trial", "trial"]

@@ -172,7 +172,13 @@ def test_what_is_measured_and_billed(world: Pretend, small: str, line: Line) -> 
     assert (code, "is of chat on" in err) == (64, True)
 
 
-def test_a_bill_of_another_time_is_none_of_the_run(world: Pretend, small: str, line: Line) -> None:
+Row = dict[str, str]
+Bill = Callable[..., Path]
+
+
+@pytest.fixture
+def bill(world: Pretend, small: str, line: Line) -> Bill:
+    """A run that is over, and files of what it cost: a row each, `hours` after its beginning."""
     assert line("run", small, "--yes")[0] == 0
     begun = datetime.fromtimestamp(json.loads(Path(".sizewell/evidence/trial.json").read_text())["started_s"], UTC)
     month = begun.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
@@ -181,22 +187,63 @@ def test_a_bill_of_another_time_is_none_of_the_run(world: Pretend, small: str, l
         "BillingPeriodEnd": f"{month + timedelta(days=32):%Y-%m-01T00:00:00Z}",
         "BillingCurrency": "USD", "ChargeCategory": "Usage", "ProviderName": "AWS", "ServiceName": "Amazon EC2",
         "PricingCategory": "Standard", "PricingUnit": "Hours", "PricingQuantity": "1", "BilledCost": "0.25",
-        "EffectiveCost": "0.25", "Tags": '"{""sizewell:stack"": ""trial""}"',
+        "EffectiveCost": "0.25", "Tags": '"{""sizewell:stack"": ""trial""}"', "x_EffectiveCostInUsd": "", "ChargeClass": "",
     }  # fmt: skip
-    for hours, code in ((0, 0), (-48, 64)):
+
+    def written(*rows: Row, hours: int = 0) -> Path:
         start = begun.replace(minute=0, second=0, microsecond=0) + timedelta(hours=hours)
         times = {"ChargePeriodStart": f"{start:%Y-%m-%dT%H:00:00Z}",
                  "ChargePeriodEnd": f"{start + timedelta(hours=1):%Y-%m-%dT%H:00:00Z}"}  # fmt: skip
-        row = columns | times
-        Path("bill.csv").write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
-        found, out, err = line("write", small, "--bill", "bill.csv")
-        assert found == code, err
-        if code:
-            assert "and the run was from" in err
-        else:
-            billed = next(each for each in json.loads(out)["stages"] if each["stage"] == "billed")
-            assert billed["figures"]["usd_billed"] == 0.25
-            assert "sizewell evidence write trial --bill bill.csv --key FILE --yes" in " ".join(err.split())
+        lines = [",".join([*columns, *times]), *(",".join((columns | times | row).values()) for row in rows)]
+        path = Path("bill.csv")
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return written
+
+
+def billed(out: str) -> dict[str, Any]:
+    stage = next(each for each in json.loads(out)["stages"] if each["stage"] == "billed")
+    return {"outcome": stage["outcome"], **stage["figures"]}
+
+
+def test_a_bill_of_another_time_is_none_of_the_run(bill: Bill, small: str, line: Line) -> None:
+    code, out, err = line("write", small, "--bill", str(bill({})))
+    assert (code, billed(out)["usd_billed"]) == (0, 0.25)
+    assert "sizewell evidence write trial --bill bill.csv --key FILE --yes" in " ".join(err.split())
+    code, _, err = line("write", small, "--bill", str(bill({}, hours=-48)))
+    assert (code, "and the run was from" in err) == (64, True)
+
+
+def cost(usd: str, **more: str) -> Row:
+    return {"BilledCost": usd, "EffectiveCost": usd, **more}
+
+
+def test_credits_and_taxes_stand_apart_from_what_was_used(bill: Bill, small: str, line: Line) -> None:
+    rows = ({}, cost("-0.25", ChargeCategory="Credit"), cost("0.02", ChargeCategory="Tax"))
+    code, out, err = line("write", small, "--bill", str(bill(*rows)))
+    assert code == 0, err
+    found = billed(out)
+    assert (found["usd_billed"], found["usd_credits"], found["usd_taxes"]) == (0.25, 0.25, 0.02)
+    rows = (cost("900"), cost("-900", ChargeCategory="Credit"))
+    code, out, err = line("write", small, "--bill", str(bill(*rows)))
+    assert (billed(out)["outcome"], billed(out)["usd_billed"]) == ("failed", 900)
+    rows = ({}, cost("-0.05", ChargeClass="Correction"), cost("-0.03", ChargeCategory="Adjustment"))
+    assert billed(line("write", small, "--bill", str(bill(*rows)))[1])["usd_billed"] == 0.17
+
+
+def test_another_currency_counts_at_the_dollars_that_it_states_and_is_refused_without(
+    bill: Bill, small: str, line: Line
+) -> None:
+    euro = cost("0.20", BillingCurrency="EUR")
+    code, out, err = line("write", small, "--bill", str(bill(euro | {"x_EffectiveCostInUsd": "0.23"})))
+    assert (code, billed(out)["usd_billed"]) == (0, 0.23), err
+    for rows in ((euro,), ({}, euro)):
+        code, _, err = line("write", small, "--bill", str(bill(*rows)))
+        assert code == 64
+        assert "BillingCurrency: has charges of trial in EUR, which state no US dollars" in " ".join(err.split())
+    other = euro | {"Tags": '"{""sizewell:stack"": ""prod""}"'}
+    assert line("write", small, "--bill", str(bill({}, other)))[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,8 @@ def test_a_version_of_ones_own_is_left_out() -> None:
         (put(-1, "stages", 0, "seconds"), "greater than or equal to 0"),
         (put([], "stages"), "each once and in this order"),
         (put("2026-13-45T99:00:00Z", "started_at"), "a time such as"),
+        (put("1970-01-01T00:00:00Z", "ended_at"), "ended_at: must be 1970-01-12T.* or later"),
+        (put("2199-01-01T00:00:00Z", "ended_at"), "ended_at: is in the future: it is 20"),
     ],
 )
 def test_what_cannot_be_is_refused(

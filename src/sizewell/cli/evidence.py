@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Group
 from sizewell.cli.parameters import PATH, Choice, stacks
-from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.errors import ConfigError, Fault, SizewellError, UsageError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sizewell.evidence.record import Name, Record, Stage
     from sizewell.evidence.run import Run
     from sizewell.sizing.records.decision import Decision
+    from sizewell.teardown.backend import Backend
 
 DESCRIPTION = """Build a small stack in your own account, look at it, destroy it, and keep a record of that.
 
@@ -306,23 +307,31 @@ def _must_be_empty(started: Run) -> None:
     backend, notes = world.fresh().backend, started.journal.notes
     if "up" not in notes.wanted:
         return
-    listed = {each.name: each for each in backend.stacks()}
-    for stack in notes.stacks:
-        if stack in listed and listed[stack].resources:
-            fix = "name a stack that has not been built: a run destroys it at its end"
-            raise UsageError(f"{stack} stands: it has {listed[stack].resources} resources\n  fix: {fix}")
-        if stack not in listed:
-            backend.init(stack)
-        with output.progress(f"looking for what has the tags of {stack}"):
-            comparison = world.reconciler(stack).look()
-        if comparison.fault:
-            raise UsageError(
-                f"{stack}: its program does not evaluate: {comparison.fault}\n  fix: sizewell preview {stack}"
-            )
-        if comparison.things or comparison.orphans:
-            number = max(comparison.things, comparison.orphans)
-            fix = f"sizewell reconcile {stack} lists it; delete it, or name another stack"
-            raise UsageError(f"{stack}: {number} resources have its tags or names already\n  fix: {fix}")
+    listed = {each.name: each.resources for each in backend.stacks()}
+    with ExitStack() as undo:
+        for stack in notes.stacks:
+            if listed.get(stack):
+                fix = "name a stack that has not been built: a run destroys it at its end"
+                raise UsageError(f"{stack} stands: it has {listed[stack]} resources\n  fix: {fix}")
+            if stack not in listed:
+                undo.callback(_removed, backend, stack)
+                backend.init(stack)
+            with output.progress(f"looking for what has the tags of {stack}"):
+                comparison = world.reconciler(stack).look()
+            if comparison.fault:
+                what = f"{stack}: its program does not evaluate: {comparison.fault}"
+                raise UsageError(f"{what}\n  fix: sizewell preview {stack}")
+            if comparison.things or comparison.orphans:
+                number = max(comparison.things, comparison.orphans)
+                fix = f"sizewell reconcile {stack} lists it; delete it, or name another stack"
+                raise UsageError(f"{stack}: {number} resources have its tags or names already\n  fix: {fix}")
+        undo.pop_all()
+
+
+def _removed(backend: Backend, stack: str) -> None:
+    """Take away a stack that was made to look, where the run is refused then."""
+    with suppress(SizewellError):
+        backend.remove(stack)
 
 
 @contextmanager
@@ -372,19 +381,27 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
         from sizewell.economics.bill import read_bill
 
         _must_be_of_the_run(bills, notes)
-        months = {f"{datetime.fromtimestamp(at, UTC):%Y-%m}" for at in (notes.started_s, notes.ended_s or notes.seen_s)}
-        charges = [
-            charge
-            for charge in read_bill(bills).charges
-            if charge.tags.get("sizewell-stack") in notes.stacks and charge.month in months
-        ]
+        bill, subject = read_bill(bills), ", ".join(map(str, bills))
+        if foreign := sorted(
+            {each.currency for each in bill.foreign if each.tags.get("sizewell-stack") in notes.stacks}
+        ):
+            what = (
+                f"has charges of {notes.stack} in {', '.join(foreign)}, which state no US dollars: nothing is converted"
+            )
+            fix = "export it with x_EffectiveCostInUsd, or in USD; a record without --bill has its other stages"
+            raise ConfigError([Fault(path="BillingCurrency", message=what, fix=fix)], subject=subject)
+        charges = [each for each in bill.charges if each.tags.get("sizewell-stack") in notes.stacks]
         if not charges:
-            what = f"has no charge of {', '.join(notes.stacks)} in {', '.join(sorted(months))}"
+            what = f"has no charge of {' or '.join(notes.stacks)}"
             fix = "take the export of that month, once its rows have the tag sizewell-stack; they come a day later"
-            raise ConfigError([Fault(path="Tags", message=what, fix=fix)], subject=", ".join(map(str, bills)))
-        usd = round(float(sum(charge.usd for charge in charges)), 4)
+            raise ConfigError([Fault(path="Tags", message=what, fix=fix)], subject=subject)
+        # What was used is held against what was said before: a credit pays for it, and a tax comes on top.
+        credited, taxes = (sum(each.usd for each in charges if each.category == name) for name in ("credit", "tax"))
+        usd = round(float(sum(each.usd for each in charges) - credited - taxes), 4)
         bound = round(started.spent_usd(started.journal.elapsed_s), 4)
         figures: dict[Any, float] = {"usd_billed": max(usd, 0.0), "usd_previewed": bound}
+        figures |= {"usd_credits": round(float(-credited), 4)} if credited < 0 else {}
+        figures |= {"usd_taxes": round(float(taxes), 4)} if taxes > 0 else {}
         over = usd > bound
         found["billed"] = Stage(
             stage="billed", outcome="failed" if over else "passed", cause="limit" if over else "", figures=figures

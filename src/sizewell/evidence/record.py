@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -89,6 +89,8 @@ Figure = Literal[
     "resources_not_known",
     "usd_billed",
     "usd_previewed",
+    "usd_credits",
+    "usd_taxes",
     "step_time_s_measured",
     "step_time_s_predicted",
     "memory_bytes_measured",
@@ -96,6 +98,7 @@ Figure = Literal[
     "rps_measured",
     "utilization_measured",
 ]
+CLOCKS_DIFFER: Final = timedelta(hours=1)
 _VERSION: Final = r"v?\d{1,4}\.\d{1,4}(\.\d{1,6})?((a|b|rc|-alpha\.|-beta\.|-rc\.|\.dev|\.post)\d{1,10})?"
 Cloud = Annotated[str, Field(json_schema_extra={"enum": list(CLOUDS)})]
 Version = Annotated[str, Field(pattern=f"^{_VERSION}$")]
@@ -259,11 +262,19 @@ def _unknown(record: Record, catalog: Catalog) -> Iterator[Fault]:
         if machine.region not in catalog.regions(machine.cloud):
             message = f"the catalog has no region {machine.region} of {machine.cloud}"
             yield Fault(path=f"machines[{number}].region", message=message, fix="name it as the cloud does")
+    times = []
     for key in ("started_at", "ended_at"):
         try:
-            datetime.fromisoformat(getattr(record, key))
+            times.append(datetime.fromisoformat(getattr(record, key)))
         except ValueError:
             yield Fault(path=key, found=getattr(record, key), allowed="a time such as 2026-11-20T12:00:00Z")
+    if len(times) == 2 and times[1] < times[0]:
+        yield Fault(path="ended_at", found=record.ended_at, allowed=f"{record.started_at} or later", fix=WRITE_AGAIN)
+    if times and max(times) > (now := datetime.now(UTC)) + CLOCKS_DIFFER:
+        message = f"is in the future: it is {now:%Y-%m-%dT%H:%M:%SZ}"
+        yield Fault(
+            path="ended_at", message=message, fix="set this machine's clock, or take a record whose run is over"
+        )
 
 
 def version(text: str) -> str:
