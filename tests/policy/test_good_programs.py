@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ends import EXPIRIES
 
-from sizewell.launch.images import cuda_of
+from sizewell.launch import images
 from sizewell.policy.config import DEFAULT_FILE, read_config
 from sizewell.policy.engine import evaluate as judge
 from sizewell.policy.rules import RULES
@@ -78,5 +78,5 @@ def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None
         known = ADVISED.get(f"{cloud} {program.__name__}", ADVISED.get(program.__name__, set()))
         assert {r.rule for r in report.results} == known, program.__name__
         assert report.rules > len(RULES) / 2  # most rules looked
-        wrong = unfit(Graph(plan), load(), lifetimes.load(), cuda_of, ON)
+        wrong = unfit(Graph(plan), load(), lifetimes.load(), images, ON)
         assert [each.detail for each in wrong] == [], program.__name__

@@ -522,7 +522,7 @@ PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004"
         (GKE, {"minMasterVersion": "1.31", "releaseChannel": {"channel": "EXTENDED"}}, "support ended on 2026-10-25"),
         ("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", {"spec": {"amiSelectorTerms": [{"alias": "al2@latest"}]}},
          "al2@latest of Karpenter: support ended on 2025-11-26 (Amazon Linux 2"),
-        ("kubernetes:karpenter.k8s.aws/v1beta1:EC2NodeClass", {"spec": {"amiFamily": "AL2"}}, "1.32 was the last"),
+        ("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", {"spec": {"amiFamily": "AL2"}}, "1.32 was the last"),
         ("kubernetes:batch/v1beta1:CronJob", {}, "batch/v1beta1 of CronJob: Kubernetes 1.24 was the last that served it"),
         ("kubernetes:autoscaling/v2beta2:HorizontalPodAutoscaler", {}, "Kubernetes 1.25 was the last"),
         ("kubernetes:resource.k8s.io/v1alpha2:ResourceClass", {}, "Kubernetes 1.30 was the last"),

@@ -471,7 +471,9 @@ def test_a_retired_accelerator_is_said_to_be_retired_where_its_price_is_missing(
     attached = {"guestAccelerators": [{"type": "nvidia-tesla-k80", "count": 1}]}
     machine = {"machineType": "n1-standard-8", "zone": "us-central1-a", **attached}
     ((_, _, reason),) = priced(make("gcp:compute/instance:Instance", "old", machine)).unpriced
-    assert reason.endswith("nvidia-tesla-k80 is retired since 2024-05-01, take an L4 or a T4")
+    assert reason.endswith(
+        "nvidia-tesla-k80 is retired since 2024-05-01, take nvidia-tesla-t4, or an L4 with machine type g2-standard-8"
+    )
 
 
 def test_the_metrics_of_an_aks_pool_are_unknown_while_its_cluster_is_in_another_stack() -> None:

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from sizewell.launch.images import cuda_of
+from sizewell.launch import images
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.unfit import unfit
@@ -29,7 +29,7 @@ def made(type_, as_="x", **inputs):
 
 def said(*resources):
     graph = Graph(Plan(project="p", stack="", resources=resources))
-    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)]
+    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, images, ON)]
 
 
 def nodes(machine, ami, **more):
@@ -110,7 +110,7 @@ def test_of_several_images_that_are_looked_up_none_for_the_machine_is_said():
                 made(AMI, "l4", ami=UNKNOWN, instanceType="g6.xlarge"),
                 made(AMI, "v100", ami=UNKNOWN, instanceType="p3.2xlarge")]  # fmt: skip
     graph = Graph(Plan(project="p", stack="", resources=tuple(machines), lookups=tuple(calls)))
-    assert [each.resource for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)] == ["arm"]
+    assert [each.resource for each in unfit(graph, CATALOG, KNOWN, images, ON)] == ["arm"]
 
 
 def test_the_type_of_a_launch_template_counts_as_the_group_s():

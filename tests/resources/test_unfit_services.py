@@ -1,11 +1,12 @@
 """What services, clusters and networks refuse of any program, and what a program looks up."""
 
+import json
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
-from sizewell.launch.images import cuda_of
+from sizewell.launch import images
 from sizewell.recording.evaluate import evaluate
 from sizewell.resources.ages import aging, pressing
 from sizewell.resources.graph import Graph
@@ -33,7 +34,7 @@ def linked(resource, **to):
 
 def said(*resources, lookups=()):
     graph = Graph(Plan(project="p", stack="", resources=resources, lookups=tuple(lookups)))
-    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)]
+    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, images, ON)]
 
 
 def service(image, type_=RUN):
@@ -266,7 +267,7 @@ def test_a_release_of_an_addon_that_was_old_before_the_cluster_s_version_is_said
     addon = linked(made("aws:eks/addon:Addon", addonName=name, addonVersion=version), clusterName=(eks,))
     listed = f"aws eks describe-addon-versions --addon-name {name} --kubernetes-version {cluster}"
     found = [(age.detail, age.fix) for age in pressing(unfit(Graph(Plan(project="", stack="", resources=(eks, addon))),
-             CATALOG, KNOWN, cuda_of, ON))]  # fmt: skip
+             CATALOG, KNOWN, images, ON))]  # fmt: skip
     assert [f"{name} {version} is not known to go with Kubernetes {cluster}" in detail for detail, _ in found] == (
         [True] * old
     )
@@ -462,3 +463,201 @@ def test_a_block_within_eight_weeks_is_let_through():
     call = made(BLOCK, "b", instanceType="p5.48xlarge", startDateRange="2027-01-15T00:00:00Z", instanceCount=64,
                 endDateRange="2027-06-01T00:00:00Z", capacityDurationHours=504)  # fmt: skip
     assert said(lookups=[call]) == []
+
+
+def pod(image, asks="nvidia.com/gpu", **selector):
+    container = {"image": image, "resources": {"limits": {asks: 1}}}
+    return made("kubernetes:core/v1:Pod", spec={"nodeSelector": selector, "containers": [container]})
+
+
+ARM = {"kubernetes.io/arch": "arm64"}
+G5G, MI300X = {"node.kubernetes.io/instance-type": "g5g.2xlarge"}, "Standard_ND96isr_MI300X_v5"
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (pod("vllm/vllm-openai:v0.6.3", **G5G), "has no build for arm64, and g5g.2xlarge has no other processor"),
+        (pod("docker.io/rocm/vllm:rocm6.4.1", **ARM), "no build for arm64"),
+        (pod("rocm/vllm:rocm6.4.1"), "made for AMD's GPUs, and asks for nvidia.com/gpu"),
+        (pod("vllm/vllm-openai:v0.11.0", "amd.com/gpu"), "take the image for AMD's GPUs"),
+        (pod("public.ecr.aws/neuron/pytorch-inference:2", "nvidia.com/gpu"), "made for AWS Neuron"),
+    ],
+)
+def test_a_container_for_another_processor_or_accelerator_is_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+def test_nothing_is_said_of_containers_where_they_belong():
+    """The newest vLLM has builds for arm64; of images of one's own nothing is known."""
+    placed = [
+        pod("vllm/vllm-openai:v0.11.0", **G5G),
+        pod("rocm/vllm:rocm6.4.1", "amd.com/gpu"),
+        pod("a.b/own:1", **ARM),
+    ]
+    assert said(*placed) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (made("aws:ec2/vpc:Vpc", cidrBlock="10.0.0.0/8"), "is too large: its cloud takes /16 or smaller"),
+        (made("aws:ec2/subnet:Subnet", vpcId="vpc-1", cidrBlock="10.0.0.0/29"), "take a /28 or larger"),
+        (made("gcp:compute/subnetwork:Subnetwork", network="n", ipCidrRange="10.0.0.0/30"), "take a /29 or larger"),
+        (vnet("10.0.0.0/30"), "of s0 is too small"),
+        (own_subnet("10.0.8.0/28", name="AzureBastionSubnet"), "take a /26 or larger"),
+    ],
+)
+def test_a_range_of_a_size_that_no_cloud_takes_is_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+def test_a_range_for_peering_over_a_subnet_s_is_said():
+    network = made("gcp:compute/network:Network", "n")
+    subnet = linked(
+        made("gcp:compute/subnetwork:Subnetwork", "s", network=UNKNOWN, ipCidrRange="10.0.0.0/20"), network=(network,)
+    )
+    taken = made(
+        "gcp:compute/globalAddress:GlobalAddress",
+        "r",
+        network=UNKNOWN,
+        purpose="VPC_PEERING",
+        address="10.0.0.0",
+        prefixLength=16,
+    )
+    (line,) = said(network, subnet, linked(taken, network=(network,)))
+    assert "address 10.0.0.0/16 overlaps 10.0.0.0/20 of s" in line
+    free = made(
+        "gcp:compute/globalAddress:GlobalAddress",
+        "r",
+        network=UNKNOWN,
+        purpose="VPC_PEERING",
+        address="10.8.0.0",
+        prefixLength=16,
+    )
+    assert said(network, subnet, linked(free, network=(network,))) == []
+
+
+def test_a_launch_configuration_takes_no_type_of_today():
+    of = "aws:ec2/launchConfiguration:LaunchConfiguration"
+    (line,) = said(made(of, instanceType="g6.xlarge", imageId="ami-1"))
+    assert "make an ec2.LaunchTemplate" in line
+    assert said(made(of, instanceType="g5.xlarge", imageId="ami-1"), made(of, instanceType="c7g.large")) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (made("aws:elasticache/replicationGroup:ReplicationGroup", replicationGroupId="a" * 45), "1 to 40 letters"),
+        (made("aws:sqs/queue:Queue", name="jobs.fifo-prod"), ".fifo at the end"),
+        (made("aws:rds/instance:Instance", identifier="9-models"), "a letter first"),
+        (
+            made(
+                "azure-native:compute:VirtualMachine",
+                osProfile={"computerName": "training-gateway1", "windowsConfiguration": {}},
+            ),
+            "at most 15",
+        ),
+    ],
+)
+def test_more_names_that_no_cloud_takes_are_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+def test_names_that_fit_are_not_named():
+    fit = [made("aws:elasticache/replicationGroup:ReplicationGroup", replicationGroupId="a" * 40),
+           made("aws:sqs/queue:Queue", name="jobs.fifo"), made("aws:rds/instance:Instance", identifier="models-prod"),
+           made("azure-native:compute:VirtualMachine", osProfile={"computerName": "training-gateway1"})]  # fmt: skip
+    assert said(*fit) == []
+
+
+def aged(type_, **inputs):
+    return [f"{each.detail}; {each.fix}" for each in pressing(aging([made(type_, **inputs)], KNOWN, ON))]
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "words"),
+    [
+        ("aws:lex/bot:Bot", {}, "take Amazon Lex V2"),
+        ("gcp:appengine/standardAppVersion:StandardAppVersion", {"runtime": "python37"}, "older than 3.9"),
+        ("aws:rds/instance:Instance", {"caCertIdentifier": "rds-ca-2019"}, "take rds-ca-rsa2048-g1"),
+        ("kubernetes:core/v1:Pod", {"spec": {"image": "gcr.io/kubebuilder/kube-rbac-proxy:v0.15.0"}}, "quay.io/brancz"),
+        ("kubernetes:helm.sh/v3:Release", {"chart": "prometheus", "version": "11.12.1", "repositoryOpts": {"repo": "https://charts.helm.sh/stable"}},
+         "an archive without updates"),
+        ("kubernetes:karpenter.sh/v1beta1:NodePool", {}, "Karpenter 1.0 was the last that served it; use karpenter.sh/v1"),
+        ("aws:rds/instance:Instance", {"engine": "mysql", "engineVersion": "5.7.44", "engineLifecycleSupport": "open-source-rds-extended-support-disabled"},
+         "with extended support disabled AWS builds none"),
+    ],
+)  # fmt: skip
+def test_more_that_has_ended_is_said(type_, inputs, words):
+    (line,) = aged(type_, **inputs)
+    assert words in line
+
+
+def test_what_goes_on_is_not_named():
+    assert aged("aws:lex/v2modelsBot:V2modelsBot") == aged("aws-native:lex:Bot") == []
+    assert aged("kubernetes:karpenter.sh/v1:NodePool") == []
+
+
+VM, MACHINE = "gcp:compute/instance:Instance", "azure-native:compute:VirtualMachine"
+
+
+def booted(machine, image):
+    return made(VM, machineType=machine, bootDisk={"initializeParams": {"image": image}})
+
+
+def canonical_image(machine, sku):
+    image = {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": sku, "version": "latest"}
+    return made(MACHINE, hardwareProfile={"vmSize": machine}, storageProfile={"imageReference": image})
+
+
+def task(image, processor):
+    containers = json.dumps([{"name": "m", "image": image}])
+    return made(
+        "aws:ecs/taskDefinition:TaskDefinition",
+        runtimePlatform={"cpuArchitecture": processor},
+        containerDefinitions=containers,
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (booted("c4a-standard-4", "ubuntu-os-cloud/ubuntu-2404-lts-amd64"), "take an image for arm64"),
+        (booted("c4a-standard-4", "debian-cloud/debian-12"), "take an image for arm64"),
+        (booted("n2-standard-4", "debian-cloud/debian-12-arm64"), "take an image for x86_64"),
+        (canonical_image("Standard_D4ps_v6", "server"), "Standard_D4ps_v6 is arm64"),
+        (task("vllm/vllm-openai:v0.6.3", "ARM64"), "or cpu_architecture X86_64"),
+        (task("amd64/python:3.13", "ARM64"), "no build for arm64"),
+        (
+            made("aws:eks/nodeGroup:NodeGroup", instanceTypes=["m7g.large"], amiType="AL2023_x86_64_STANDARD"),
+            "m7g.large is arm64",
+        ),
+    ],
+)
+def test_an_image_for_another_processor_is_said_of_any_machine(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [booted("c4a-standard-4", "debian-cloud/debian-12-arm64"), booted("c4a-standard-4", "own/image"),
+     canonical_image("Standard_D4ps_v6", "server-arm64"), canonical_image("Standard_D4s_v5", "server"),
+     task("vllm/vllm-openai:v0.6.3", "X86_64"), task("python:3.13", "ARM64")],
+)  # fmt: skip
+def test_nothing_is_said_of_an_image_for_the_machine_s_processor(resource):
+    assert said(resource) == []
+
+
+@pytest.mark.parametrize(("looked_for", "lines"), [("x86_64", 1), ("arm64", 0)])
+def test_the_architecture_that_an_image_is_looked_up_for_counts(looked_for, lines):
+    call = made(
+        AMI,
+        filters=[{"name": "name", "values": ["al2023-ami-2023.*"]}, {"name": "architecture", "values": [looked_for]}],
+    )
+    machine = made(INSTANCE, ami=UNKNOWN, instanceType="m7g.large")
+    assert len(said(machine, lookups=[call])) == lines

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from sizewell.launch.images import cuda_of
+from sizewell.launch import images
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.unfit import unfit
@@ -40,7 +40,7 @@ def linked(resource, **to):
 
 def said(*resources):
     graph = Graph(Plan(project="p", stack="", resources=resources))
-    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)]
+    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, images, ON)]
 
 
 def eks(**network):

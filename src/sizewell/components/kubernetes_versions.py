@@ -7,7 +7,7 @@ version follows the one that the cluster says it has.
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Literal, get_args
 
 import pulumi
@@ -157,7 +157,8 @@ def version_faults(stated: str, services: list[str], decided_on: date, support: 
             ended_on = f"{support} support on {service} ended on {row.until(support)}"
             message = f"is {stated}, whose {ended_on}; {BY_ITSELF[service]}"
             fix += "; of a standing cluster the one that it runs"
-            if support == "standard" and not ended(row.extended_until, decided_on):
+            # what ended since the decision is no way out, whenever that was made
+            if support == "standard" and not ended(row.extended_until, max(decided_on, datetime.now(UTC).date())):
                 fix += f", or pulumi config set {SUPPORT_KEY} extended, which is billed, until {row.extended_until}"
             faults.append(Fault(path=KEY, message=message, fix=fix))
     return faults

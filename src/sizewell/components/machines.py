@@ -39,11 +39,9 @@ def checked_shape(
     return shape
 
 
-def check_system_machine(
-    faults: Faults, path: str, cloud: str, machine: object, *, spelled: str, arm: str, fix: str
-) -> None:
+def check_system_machine(faults: Faults, path: str, cloud: str, machine: object, *, spelled: str, fix: str) -> None:
     """What the system pool of a cluster runs on: any x86 machine without accelerators, in the catalog or not, as the
-    catalog has few of them. `spelled` and `arm` are patterns of the cloud's names for those, and for Arm machines.
+    catalog has few of them. `spelled` is a pattern of the cloud's names for those.
     """
     from sizewell.sizing import catalog
 
@@ -52,7 +50,7 @@ def check_system_machine(
         faults.add(path, f"must be without accelerators, got {machine!r}", fix=fix)
     elif shape is None and not re.fullmatch(spelled, name):
         faults.not_in_catalog(path, machine)
-    elif re.fullmatch(arm, name):
+    elif catalog.load().says(cloud, name, "arm"):
         like = "name one with x86 processors"
         faults.add(path, f"has Arm processors, and the images of the system pool are for x86: {machine!r}", fix=like)
 

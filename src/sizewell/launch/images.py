@@ -32,6 +32,10 @@ TAGGED: Final = {
     "lmsysorg/sglang": {"cuda": r"v[\d.]+(?:post\d+)?(?:-cu\d+.*)?", "rocm": r".*-rocm.*"},
     "pytorch/pytorch": {"cuda": r".*-cuda.*"},
 }
+# Repositories that have builds for x86_64 alone, before a release or () for all: vllm/vllm-openai on Docker Hub as of
+# 2025-08-04 (github.com/vllm-project/vllm/issues/22206; v0.10.1 is the first that followed); AMD's, whose ROCm is for
+# x86_64 (rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html, from memory).
+X86_ALONE: Final[dict[str, tuple[int, ...]]] = {"vllm/vllm-openai": (0, 10, 1), "rocm": ()}
 CUDA_IN_TAG: Final = re.compile(
     r"(?<![a-z0-9])cu(?:da)?-?(\d{2})(?:\.(\d+)|(\d)(?!\d))?(?!\d)"
 )  # cuda13.0, cu118, cuda12
@@ -68,6 +72,25 @@ def made_for(image: str) -> frozenset[str]:
         if _is(path, name) and re.fullmatch(pattern, tag)
     }
     return frozenset(engines or vendors or tagged)
+
+
+def for_x86_alone(image: str) -> bool:
+    """Whether an image is known to have no build for processors but x86_64.
+
+    >>> [for_x86_alone(f"vllm/vllm-openai:v0.{each}") for each in ("6.3", "10.0", "11.0")]
+    [True, True, False]
+    >>> for_x86_alone("docker.io/rocm/vllm:rocm6.4.1"), for_x86_alone("vllm/vllm-openai:latest"), for_x86_alone("a/b:1")
+    (True, False, False)
+    >>> for_x86_alone("amd64/python:3.13"), for_x86_alone("ghcr.io/a/b:1.2-amd64")
+    (True, True)
+    """
+    path = _repository(image)
+    if path.startswith("amd64/") or re.search(r"amd64|x86[_-]64", _tag(image)):
+        return True
+    return any(
+        (path.startswith(f"{name}/") or _is(path, name)) and (not until or () < release(image) < until)
+        for name, until in X86_ALONE.items()
+    )
 
 
 def release(image: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from sizewell.launch.images import cuda_of
+from sizewell.launch import images
 from sizewell.preview import records
 from sizewell.resources.ages import Aging, aging, pressing
 from sizewell.resources.graph import Graph
@@ -199,7 +199,7 @@ def what_presses(plan: Plan, catalog: Catalog, on: date, *, sized: bool) -> tupl
     """
     known = lifetimes.load()
     ages = aging((*plan.resources, *plan.lookups), known, on, stack=plan.stack if sized else "")
-    return pressing((*ages, *unfit(Graph(plan), catalog, known, cuda_of, on)))
+    return pressing((*ages, *unfit(Graph(plan), catalog, known, images, on)))
 
 
 def ends_of(decision: Decision) -> tuple[records.End, ...]:

@@ -69,6 +69,7 @@ DATABASES: Final = {
     "gcp:sql/databaseInstance:DatabaseInstance": ("gcp:sql/{engine}", "databaseVersion"),
     **MORE_DATABASES,
 }
+NO_EXTENDED_SUPPORT: Final = "open-source-rds-extended-support-disabled"
 # Type of a deployed model -> path of what says which.
 MODELS: Final = {
     "azure-native:cognitiveservices:Deployment": ("properties",),
@@ -266,6 +267,9 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
                 yield replace(age, fix="az aks mesh get-revisions --location REGION" if age.fix else "")
     elif type_ in DATABASES:
         row = _database(known, type_, inputs, on)
+        if row is not None and inputs.get("engineLifecycleSupport") == NO_EXTENDED_SUPPORT:
+            without = "with extended support disabled AWS builds none, and upgrades one that stands by itself"
+            row = replace(row, note=without) if _when(row.supported_until, on) == "ended" else row
         for age in _release(resource, row, on):
             newer = _lasting(known, row, on) if row is not None and age.fix else ""
             yield replace(age, fix=age.fix.replace(", after", f" to {newer} or newer, after", 1) if newer else age.fix)
@@ -341,8 +345,10 @@ def _removed(resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
     row = removed(api, kind, known)
     if row is not None:
         last, what = row.kubernetes.partition("..")[2], f"{api} of {kind}"
+        fix, _, served = row.note.partition("; ")  # by a controller of its own
+        served = f"Kubernetes {last} was the last that served it" if last else served
         yield Aging(resource=resource.name, what=what, kind=row.kind, until="", when="ended", checked=row.checked,
-                    detail=f"{what}: Kubernetes {last} was the last that served it", fix=row.note)  # fmt: skip
+                    detail=f"{what}: {served}", fix=fix)  # fmt: skip
 
 
 def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:

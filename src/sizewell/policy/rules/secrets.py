@@ -47,6 +47,7 @@ _PUBLIC: Final = re.compile(  # names of what is random and no secret
     r"|revision|commit|version|verification|nonce|(?:^|[._-])ids?$|Ids?$|arn$",
     re.IGNORECASE,
 )
+_MACHINE: Final = re.compile(r"Standard_[A-Z]+\d[A-Za-z0-9]*(?:_[A-Za-z0-9]+)*_v\d+")  # of Azure
 _BLOCK: Final = re.compile(r"-----BEGIN (?:CERTIFICATE|PUBLIC KEY)-----.*?-----END", re.DOTALL)
 _LINE: Final = 40  # characters of a line of base64 that is part of a file; the next one follows within a few
 _GAP: Final = 8
@@ -152,6 +153,8 @@ def _holds_random_word(value: str) -> bool:
     True
     >>> _holds_random_word("TargetTrackingScalingPolicy1ForTheEndpoint"), _holds_random_word("9fceb02d0ae598e95dc970b7")
     (False, False)
+    >>> _holds_random_word("Standard_ND128isr_NDR_GB200_v6")
+    False
     """
     decoded = _decoded(value)
     text = _BLOCK.sub("", decoded or value)
@@ -165,8 +168,12 @@ def _holds_random_word(value: str) -> bool:
         ):
             continue  # a file that a script carries in lines of base64
         word, before = match[0].rstrip("="), text[max(match.start() - 40, 0) : match.start()]
-        if word.startswith(("AAAA", "H4sI")) or _PUBLIC.search(before.rstrip(" =:\"'").rpartition(" ")[2]):
-            continue  # a public key of SSH, a compressed file; a digest by its name
+        if (
+            word.startswith(("AAAA", "H4sI"))
+            or _MACHINE.fullmatch(word)
+            or _PUBLIC.search(before.rstrip(" =:\"'").rpartition(" ")[2])
+        ):
+            continue  # a public key of SSH, a compressed file, a machine type; a digest by its name
         inner = "" if decoded else _decoded(match[0])
         if inner:  # a script inside a script
             if _holds_secret(inner) or _holds_random_word(inner):

@@ -83,6 +83,10 @@ _ALIKE: Final = (
         r"deep ?learning (?!.*neuron)|/service/deeplearning/(?!.*neuron)",
         "take the Deep Learning AMI of Amazon Linux 2023 or of a newer Ubuntu, which has the driver",
     ),
+    (
+        r"\.dkr\.ecr\.[\w-]+\.amazonaws\.com",
+        "take a newer release of AWS's Deep Learning Containers, on Ubuntu 22.04 or Amazon Linux 2023",
+    ),
     (r"windows\W?server|windows-cloud/|windows_server", "take Windows Server 2022 or 2025"),
     (r"neuron", "take the Neuron image of Amazon Linux 2023 or of a newer Ubuntu, which has the driver"),
     (
@@ -110,6 +114,7 @@ _RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "aws-native:lambda:Function": ("aws/lambda", ("runtime",)),
     "gcp:cloudfunctions/function:Function": ("gcp/functions", ("runtime",)),
     "gcp:cloudfunctionsv2/function:Function": ("gcp/functions", ("buildConfig", "runtime")),
+    "gcp:appengine/standardAppVersion:StandardAppVersion": ("gcp/app-engine", ("runtime",)),
 }
 # Type -> (name of the rows, path of the release), which has one number and a word before or behind it.
 _RELEASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -174,6 +179,10 @@ _SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "azure:cognitive/account:Account": ("azure/cognitive-account", ("kind",)),
     "aws:rds/cluster:Cluster": ("aws/aurora-engine-mode", ("engineMode",)),
     "aws-native:rds:DbCluster": ("aws/aurora-engine-mode", ("engineMode",)),
+    "aws:rds/instance:Instance": ("aws/rds-certificate-authority", ("caCertIdentifier",)),
+    "aws:rds/clusterInstance:ClusterInstance": ("aws/rds-certificate-authority", ("caCertIdentifier",)),
+    "aws:docdb/clusterInstance:ClusterInstance": ("aws/rds-certificate-authority", ("caCertIdentifier",)),
+    "aws-native:rds:DbInstance": ("aws/rds-certificate-authority", ("caCertificateIdentifier",)),
 }  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def _bounds(graph: Graph, service: RecordedResource) -> tuple[Count, Count]:
 def _task(graph: Graph, service: RecordedResource) -> Room:
     definitions = graph.referenced(service, "taskDefinition", _TASK)
     inputs = definitions[0].inputs if isinstance(definitions, tuple) and definitions else {}
-    containers = list(_containers(inputs.get("containerDefinitions")))
+    containers = list(containers_of(inputs.get("containerDefinitions")))
     needs = [need for each in containers for need in _listed(get(each, "resourceRequirements"))]
     gpus = sum((_known(get(need, "value")) for need in needs if get(need, "type") == "GPU"), Decimal(0))
     cpu = _known(inputs.get("cpu")) or sum((_known(get(each, "cpu")) for each in containers), Decimal(0))
@@ -107,7 +107,8 @@ def _task(graph: Graph, service: RecordedResource) -> Room:
     return gpus, cpu / _CPU_UNITS, memory * _MIB
 
 
-def _containers(stated: object) -> Iterator[Any]:
+def containers_of(stated: object) -> Iterator[Any]:
+    """The containers of a task definition, which states them as JSON."""
     if isinstance(stated, str):
         try:
             stated = json.loads(stated)

@@ -5,7 +5,7 @@ Pure. Only what is known is said: a value that is not known yet, or that no tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 
 from sizewell.resources.ages import Aging
@@ -15,16 +15,16 @@ from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 
 
-def unfit(
-    graph: Graph, catalog: Catalog, known: Lifetimes, cuda_of: Callable[[str], tuple[str, ...]], on: date
-) -> Iterator[Aging]:
-    """What does not go together, resource by resource; `cuda_of` says which CUDA an image has."""
+def unfit(graph: Graph, catalog: Catalog, known: Lifetimes, images: machines.Images, on: date) -> Iterator[Aging]:
+    """What does not go together, resource by resource; `images` says what is known of a container's image."""
     for resource in (*graph.plan.resources, *graph.plan.lookups):
         said = (
             *machines.of_image(graph, resource, catalog, known),
             *machines.of_google(resource, catalog),
             *machines.of_azure(resource, catalog, known),
             *machines.of_plain(graph, resource, catalog),
+            *machines.of_processor(resource, catalog),
+            *machines.of_task(resource, images),
             *machines.of_generation(resource, catalog),
             *machines.of_family(resource, catalog, known),
             *services.of_images(resource),
@@ -34,12 +34,13 @@ def unfit(
             *clusters.of_pools(resource),
             *clusters.of_services(graph, resource),
             *clusters.of_addons(graph, resource, known),
-            *machines.of_endpoint(graph, resource, catalog, known, cuda_of),
+            *machines.of_endpoint(graph, resource, catalog, known, images),
             *drivers.of_operator(graph, resource, catalog, known),
             *networks.of_cluster(graph, resource),
             *networks.of_peering(graph, resource),
             *networks.of_ranges(graph, resource),
             *networks.of_subnet(graph, resource),
+            *networks.of_sizes(graph, resource),
             *networks.of_zones(graph, resource, catalog),
             *networks.of_numbered_zones(graph, resource, catalog),
             *networks.of_maintenance(resource),
@@ -48,7 +49,7 @@ def unfit(
             *room.of_nodes_subnet(graph, resource),
             *settings.of(graph, resource),
             *names.of(resource),
-            *machines.of_pods(graph, resource, catalog, known, cuda_of),
+            *machines.of_pods(graph, resource, catalog, known, images),
         )
         for what, fix in said:
             detail = f"{resource.name}: {what}"

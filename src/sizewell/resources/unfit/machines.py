@@ -5,16 +5,17 @@ type cannot have, and containers whose CUDA an accelerator does not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sizewell import csvtables
 from sizewell.resources.ages import images_in
 from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
+from sizewell.resources.readers.task_machines import containers_of
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, flag, get, items
 from sizewell.sizing.catalog.catalog import Catalog
@@ -29,13 +30,14 @@ GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
 INSTANCE: Final = "aws:ec2/instance:Instance"
 SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
 INSTALLING: Final = ("userData", "userDataBase64", "launchTemplate")  # inputs by which a machine may get its driver
+LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
 # Type -> the input that names its image.
 IMAGES: Final = {
     GROUP: "amiType",
     "aws:ec2/launchTemplate:LaunchTemplate": "imageId",
     INSTANCE: "ami",
     SPOT_REQUEST: "ami",
-    "aws:ec2/launchConfiguration:LaunchConfiguration": "imageId",
+    LAUNCH_CONFIGURATION: "imageId",
 }
 
 
@@ -48,10 +50,28 @@ class FirstGeneration:
     source: str
 
 
+class Images(Protocol):
+    """What is known of containers by the names of their images (`launch.images`)."""
+
+    def cuda_of(self, image: str) -> tuple[str, ...]: ...
+    def made_for(self, image: str) -> frozenset[str]: ...
+    def for_x86_alone(self, image: str) -> bool: ...
+
+
 DATA: Final = Path(__file__).parents[1] / "data"
 _FIRST: Final = csvtables.read(FirstGeneration, DATA / "first_generation.csv")
 INSTALLSDRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
 MAKERS: Final = {"cuda": "NVIDIA", "rocm": "AMD"}  # by runtime: whose GPUs an image has the driver of
+# By runtime: the resource by which a container asks for accelerators, and what they are called.
+ASKED: Final = {
+    "cuda": "nvidia.com/gpu",
+    "rocm": "amd.com/gpu",
+    "neuron": "aws.amazon.com/neuron",
+    "tpu": "google.com/tpu",
+}
+MADE_FOR: Final = {
+    "cuda": "NVIDIA's GPUs", "rocm": "AMD's GPUs", "neuron": "AWS Neuron", "tpu": "TPUs", "cpu": "processors alone",
+}  # fmt: skip
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
@@ -63,7 +83,14 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog, known: 
     if type_ == GROUP and isinstance(market, str) and market not in MARKETS:
         yield f"capacity_type {market!r} is refused by EKS", f"name one of {', '.join(MARKETS)}"
     named = resource.inputs.get(IMAGES[type_])
+    if type_ == LAUNCH_CONFIGURATION:
+        machine = resource.inputs.get("instanceType")
+        if isinstance(machine, str) and catalog.says(cloud_of(type_), machine, "templates-alone"):
+            said = f"{machine} is refused in a launch configuration, which takes no type that came out since 2023"
+            yield said, "make an ec2.LaunchTemplate in its place"
     found: tuple[str, ...] = (named,) if isinstance(named, str) else ()
+    if isinstance(named, Unknown):
+        yield from _of_filter(graph, resource, IMAGES[type_], catalog)
     if isinstance(named, Unknown):
         found = _looked_up(graph, resource, IMAGES[type_])
     kinds = [(each, image_kind(cloud_of(type_), each)) for each in found]
@@ -87,6 +114,25 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog, known: 
         types = items(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else ()
     for machine in () if isinstance(types, Unknown) else types:
         yield from _driven(f"ami_type {named}", kind, machine, catalog, known, installed=_installs(graph))
+
+
+def _of_filter(graph: Graph, resource: RecordedResource, key: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """An image that is looked up by an architecture which the machine has not."""
+    if resource.property_dependencies.get(key):
+        return
+    filters = [items(call.inputs.get("filters")) for call in graph.plan.lookups if call.type == LOOKUPS[0]]
+    asked = {
+        value
+        for listed in filters
+        for each in (() if isinstance(listed, Unknown) else listed)
+        if get(each, "name") == "architecture"
+        for value in get(each, "values", default=())
+    }
+    machine = resource.inputs.get("instanceType")
+    processor = _processor(cloud_of(resource.type), machine, catalog) if isinstance(machine, str) else ""
+    if len(asked) == 1 and processor and processor not in asked:
+        said = f"the image is looked up for {next(iter(asked))}, and {machine} is {processor}: it does not boot there"
+        yield said, f"look up an image for {processor}"
 
 
 def _looked_up(graph: Graph, resource: RecordedResource, key: str) -> tuple[str, ...]:
@@ -116,16 +162,15 @@ def _driven(
     named: str, image: ImageKind, machine: object, catalog: Catalog, known: Lifetimes, *, installed: bool
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an image on a machine; `installed`: whether something may bring a driver that it lacks."""
-    shape = catalog.shapes_by_type.get((image.cloud, str(machine)))
-    if shape is None:
-        return
-    if shape.architecture and image.architecture and shape.architecture != image.architecture:
+    processor = _processor(image.cloud, str(machine), catalog)
+    if processor and image.architecture and processor != image.architecture:
         yield (
-            f"{named} is for {image.architecture}, and {machine} is {shape.architecture}: it does not boot there",
-            f"take an image for {shape.architecture}",
+            f"{named} is for {image.architecture}, and {machine} is {processor}: it does not boot there",
+            f"take an image for {processor}",
         )
         return
-    device = catalog.accelerators.get(shape.accelerator or "")
+    shape = catalog.shapes_by_type.get((image.cloud, str(machine)))
+    device = None if shape is None else catalog.accelerators.get(shape.accelerator or "")
     if device is None:
         return
     if device.runtime in (*image.drives, *image.may_drive):
@@ -214,6 +259,33 @@ PLAIN: Final[Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]] 
         ("skuName",), (("userDataBase64",), ("osProfile", "customData"), ("extensions",)),
     ),
 }  # fmt: skip
+
+
+def of_processor(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """An image of Azure or Google Cloud for another processor than the machine's: names of images for Arm say so."""
+    type_ = canonical(resource.type)
+    if type_ not in PLAIN:
+        return
+    machine = str(get(resource.inputs, *PLAIN[type_][0])).rpartition("/")[2]
+    processor = _processor(cloud_of(type_), machine, catalog)
+    for image in dict.fromkeys(machine_images(resource.inputs)) if processor else ():
+        of = "arm64" if re.search("arm64|aarch64", image, re.IGNORECASE) else "x86_64"
+        if of != processor and image_kind(cloud_of(type_), image) is not None:
+            said = f"image {image} is for {of}, and {machine} is {processor}: it does not boot there"
+            yield said, f"take an image for {processor}"
+
+
+TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
+
+
+def of_task(resource: RecordedResource, images: Images) -> Iterator[tuple[str, str]]:
+    """Containers of an ECS task for Arm that have no build for it."""
+    if canonical(resource.type) != TASK or get(resource.inputs, "runtimePlatform", "cpuArchitecture") != "ARM64":
+        return
+    for image in dict.fromkeys(images_in(list(containers_of(resource.inputs.get("containerDefinitions"))))):
+        if images.for_x86_alone(image):
+            said = f"{image} has no build for arm64, which runtime_platform asks for: it does not start there"
+            yield said, "take a newer release or a build of your own for arm64, or cpu_architecture X86_64"
 
 
 def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
@@ -400,24 +472,53 @@ def of_pods(
     resource: RecordedResource,
     catalog: Catalog,
     known: Lifetimes,
-    cuda_of: Callable[[str], tuple[str, ...]],
+    images: Images,
 ) -> Iterator[tuple[str, str]]:
-    """Containers whose CUDA is too new or too old for the GPUs on which they land."""
+    """Containers that are for other processors or accelerators than those on which they land, or for another CUDA."""
     if not resource.type.startswith("kubernetes:"):
         return
     for spec in _pod_specs(resource.inputs):
         containers = items(spec.get("containers"))
         for container in () if isinstance(containers, Unknown) else containers:
             image = get(container, "image")
-            if not isinstance(image, str) or get(container, "resources", "limits", "nvidia.com/gpu") is None:
+            if not isinstance(image, str):
                 continue
-            devices = _devices(graph, spec, catalog)
-            for device in devices:
+            if images.for_x86_alone(image) and (machine := _arm_machine(spec, catalog)):
+                said = f"{image} has no build for arm64, and {machine} has no other processor: it does not start there"
+                yield said, "take a newer release or a build of your own for arm64, or machines of x86_64"
+                continue
+            asked = {kind for kind, key in ASKED.items() if get(container, "resources", "limits", key) is not None}
+            made = images.made_for(image)
+            if asked and made and not asked & made:
+                has = " and ".join(sorted(MADE_FOR.get(kind, kind) for kind in made))
+                named = " and ".join(sorted(ASKED[kind] for kind in asked))
+                said = f"{image} is made for {has}, and asks for {named}: what it gets it cannot use, and it is billed"
+                yield said, f"take the image for {' or '.join(sorted(MADE_FOR.get(kind, kind) for kind in asked))}"
+                continue
+            for device in _devices(graph, spec, catalog) if "cuda" in asked else ():
                 ranges = known.driver_range(device.key, device.family)
-                wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in cuda_of(image)]
+                wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in images.cuda_of(image)]
                 if wrong and all(each.state == "bad" for each in wrong):
-                    yield _of_cuda(image, device, wrong[0].reason, cuda_of(image))
+                    yield _of_cuda(image, device, wrong[0].reason, images.cuda_of(image))
                     break
+
+
+def _arm_machine(spec: Mapping[str, Any], catalog: Catalog) -> str:
+    """What of a pod's selector says that it lands on arm64 alone; "" where nothing does."""
+    selector = get(spec, "nodeSelector")
+    if get(selector, "kubernetes.io/arch") == "arm64":
+        return "kubernetes.io/arch arm64"
+    machine = get(selector, "node.kubernetes.io/instance-type")
+    arm = isinstance(machine, str) and any(catalog.says(cloud, machine, "arm") for cloud in CLOUDS)
+    return str(machine) if arm else ""
+
+
+def _processor(cloud: str, machine: str, catalog: Catalog) -> str:
+    """The architecture of a machine type; "" where neither its name nor its row says so."""
+    if catalog.says(cloud, machine, "arm"):
+        return "arm64"
+    known = (cloud, machine) in catalog.shapes_by_type or is_listed(cloud, machine)
+    return "x86_64" if known else ""
 
 
 def _of_cuda(image: str, device: Accelerator, reason: str, versions: tuple[str, ...]) -> tuple[str, str]:
@@ -435,7 +536,7 @@ def of_endpoint(
     resource: RecordedResource,
     catalog: Catalog,
     known: Lifetimes,
-    cuda_of: Callable[[str], tuple[str, ...]],
+    images: Images,
 ) -> Iterator[tuple[str, str]]:
     """Containers of an endpoint of SageMaker whose CUDA its GPUs do not know."""
     if canonical(resource.type) != ENDPOINT:
@@ -448,9 +549,9 @@ def of_endpoint(
         for device in _of_machine(str(get(variant, "instanceType")).removeprefix("ml."), catalog):
             ranges = known.driver_range(device.key, device.family)
             for image in dict.fromkeys(images_in(models[0].inputs)):
-                wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in cuda_of(image)]
+                wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in images.cuda_of(image)]
                 if wrong and all(each.state == "bad" for each in wrong):
-                    yield _of_cuda(image, device, wrong[0].reason, cuda_of(image))
+                    yield _of_cuda(image, device, wrong[0].reason, images.cuda_of(image))
 
 
 def _pod_specs(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -31,6 +31,8 @@ FORMS: Final[dict[tuple[str, str], NameForm]] = {
     (row.type, row.system): row for row in csvtables.read(NameForm, Path(__file__).parents[1] / "data/name_forms.csv")
 }
 AKS: Final = "azure-native:containerservice:ManagedCluster"
+MACHINE: Final = "azure-native:compute:VirtualMachine"
+WINDOWS: Final = "azure:compute/windowsVirtualMachine:WindowsVirtualMachine"
 POOL: Final = "azure-native:containerservice:AgentPool"
 
 
@@ -40,11 +42,19 @@ def of(resource: RecordedResource) -> Iterator[tuple[str, str]]:
     if (form := _form(type_, inputs)) is not None:
         yield from _wrong(form.input, inputs.get(form.input), form)
         yield from _made(resource, form)
+    if type_ == MACHINE and _windows(inputs):
+        yield from _wrong("computerName", get(inputs, "osProfile", "computerName"), FORMS[WINDOWS, ""])
     if type_ == AKS:
         profiles = items(inputs.get("agentPoolProfiles"))
         for profile in () if isinstance(profiles, Unknown) else profiles:
             if (form := _form(POOL, profile)) is not None:
                 yield from _wrong("name of a pool", get(profile, "name"), form)
+
+
+def _windows(machine: Any) -> bool:
+    """Whether a machine of Azure boots Windows, as its own settings or its image say."""
+    image = get(machine, "storageProfile", "imageReference", "publisher")
+    return get(machine, "osProfile", "windowsConfiguration") is not None or image == "MicrosoftWindowsServer"
 
 
 def _form(type_: str, inputs: Any) -> NameForm | None:

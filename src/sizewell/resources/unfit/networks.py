@@ -27,6 +27,7 @@ CLASSIC_VNET: Final = "azure:network/virtualNetwork:VirtualNetwork"
 SUBNETS: Final = {
     SUBNET: ("vpcId", (VPC, "aws:ec2/defaultVpc:DefaultVpc")),
     "gcp:compute/subnetwork:Subnetwork": ("network", ("gcp:compute/network:Network",)),
+    "gcp:compute/globalAddress:GlobalAddress": ("network", ("gcp:compute/network:Network",)),  # a range for peering
     "azure-native:network:Subnet": ("virtualNetworkName", (VNET,)),
     "azure:network/subnet:Subnet": ("virtualNetworkName", (CLASSIC_VNET,)),
 }
@@ -63,6 +64,42 @@ def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, 
     if len(zones) == 1 and (len(subnets) == 1 or isinstance(next(iter(zones)), str)):
         where = f"all in {next(iter(zones))}" if len(subnets) > 1 else "one alone"
         yield f"EKS needs subnets in two zones and refuses these: {where}", "give it a subnet in another zone"
+
+
+# Type of a subnet -> longest prefix that its cloud takes (docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html,
+# vpc-cidr-blocks.html; cloud.google.com/vpc/docs/subnets; learn.microsoft.com/azure/virtual-network, from memory).
+SMALLEST: Final = {
+    SUBNET: 28, "gcp:compute/subnetwork:Subnetwork": 29, "azure-native:network:Subnet": 29,
+    "azure:network/subnet:Subnet": 29, VNET: 29, CLASSIC_VNET: 29, VPC: 28,
+}  # fmt: skip
+LARGEST: Final = {VPC: 16, SUBNET: 16}
+# Name of a subnet of Azure -> longest prefix that the service in it takes (azure-skills' networking-core.md and
+# learn.microsoft.com/azure/expressroute: a gateway needs /27, and Basic ones take /29).
+NAMED: Final = {"AzureBastionSubnet": 26, "AzureFirewallSubnet": 26, "GatewaySubnet": 29}
+
+
+def of_sizes(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Ranges that are smaller or larger than a cloud takes, or than the service that a subnet is named for."""
+    type_ = canonical(resource.type)
+    if type_ not in SMALLEST:
+        return
+    if type_ in (VNET, CLASSIC_VNET):
+        plots = list(plots_of(graph, resource))
+    else:
+        plots = [Plot(name=resource.name, key=key, network=of, home="") for key, of in _stated(resource.inputs)]
+    stated = get(resource.inputs, "subnetName", default=get(resource.inputs, "name"))
+    for plot in plots:
+        name = stated if plot.name == resource.name and isinstance(stated, str) else plot.name
+        longest = NAMED.get(name, SMALLEST[type_])
+        size = plot.network.prefixlen
+        if plot.network.version != 4 or LARGEST.get(type_, 0) <= size <= longest:
+            continue
+        whose = f"{plot.key} {plot.network}" + (f" of {name}" if name != resource.name else "")
+        if size > longest:
+            yield f"{whose} is too small: its cloud takes /{longest} or larger there", f"take a /{longest} or larger"
+        else:
+            most = LARGEST[type_]
+            yield f"{whose} is too large: its cloud takes /{most} or smaller", f"take a /{most} or smaller"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +170,10 @@ def _stated(subnet: Any) -> Iterator[tuple[str, Network]]:
         for cidr in (value,) if isinstance(value, str) else value if isinstance(value, list | tuple) else ():
             if (network := network_of(cidr)) is not None:
                 yield key, network
+    if get(subnet, "purpose") == "VPC_PEERING":
+        network = network_of(f"{get(subnet, 'address')}/{get(subnet, 'prefixLength')}")
+        if network is not None:
+            yield "address", network
     secondary = items(get(subnet, "secondaryIpRanges"))
     for each in () if isinstance(secondary, Unknown) else secondary:
         if (network := network_of(get(each, "ipCidrRange"))) is not None:

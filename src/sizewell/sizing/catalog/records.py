@@ -38,6 +38,8 @@ FAMILY_TRAITS: Mapping[str, str] = {
     "attachable": "accelerators are attached to it, and priced apart",
     "second-generation": "boots images of Azure's generation 2 alone",
     "sustained-use": "has a percentage off by itself where it runs the whole month",
+    "arm": "has Arm processors",
+    "templates-alone": "is started by launch templates, not by launch configurations",
     "burstable": "has its full speed for as long as its credits last",
     "own-windows-rate": "pays for Windows at a rate of its own, which the catalog does not have",
 }

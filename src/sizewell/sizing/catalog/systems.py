@@ -115,10 +115,10 @@ def ended_service(cloud: str, type_: str, known: Lifetimes) -> Release | None:
     >>> ended_service("aws", "aws:appmesh/mesh:Mesh", load()).version, ended_service("aws", "aws:s3/bucket:Bucket", load())
     ('AWS App Mesh', None)
     """  # noqa: E501
-    _, module, kind = type_.split(":")
+    _, module, kind = type_.split(":")  # aws-native's lex:Bot is of Lex V2, aws' lex/bot:Bot of V1
     rows = (row for row in known.releases if row.kind == "service" and row.name.startswith(f"{cloud}/"))
-    of = f"{module.partition('/')[0]}:{kind}"
-    return next((row for row in rows if _named(row.name).fullmatch(of)), None)
+    of = (f"{module.partition('/')[0]}:{kind}", f"{module}:{kind}")
+    return next((row for row in rows if any(map(_named(row.name).fullmatch, of))), None)
 
 
 def removed(api: str, kind: str, known: Lifetimes) -> Release | None:

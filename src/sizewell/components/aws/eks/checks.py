@@ -26,13 +26,12 @@ from sizewell.components.machines import check_system_machine, undriven_by
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.providers.aws import WITHOUT_CONTROL_PLANE
 
-# Families without accelerators and what stands after their generation, g for Graviton
+# Families without accelerators and what stands after their generation
 # (docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html).
 _SYSTEM = (
     r"(a|c|d|h|hpc|i|im|is|m|r|t|u|x|z)\d+(iz|[aigq]?(b|d|e|n|p|s|tb|zn)*)(-flex|-[a-z0-9]+)?"
     r"\.(nano|micro|small|medium|\d*x?large|metal(-\d+xl)?)"
 )
-_ARM = r"([a-z]+\d+g[a-z]*|a1)\..*"
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
@@ -53,7 +52,7 @@ def check_eks_cluster(name: str, args: EksClusterArgs) -> None:
         )
     if "system_type" in args:
         fix = "use an EksNodeGroup for accelerators"
-        check_system_machine(faults, "system_type", "aws", args["system_type"], spelled=_SYSTEM, arm=_ARM, fix=fix)
+        check_system_machine(faults, "system_type", "aws", args["system_type"], spelled=_SYSTEM, fix=fix)
     for key, mode, ranges in (
         ("public_cidrs", "public", args.get("public_cidrs")),
         ("api_cidrs", "private", args.get("api_cidrs")),

@@ -39,9 +39,7 @@ from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-# p: Arm (learn.microsoft.com/azure/virtual-machines/vm-naming-conventions)
 _SYSTEM = r"Standard_[A-Z]+\d+(-\d+)?[a-z]*(_v\d+)?"
-_ARM = r"Standard_[A-Z]+\d+(-\d+)?[a-z]*p[a-z]*(_v\d+)?"
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z]{2,}(/[a-z0-9._-]+)*")
 
 
@@ -51,7 +49,7 @@ def check_aks_cluster(name: str, args: AksClusterArgs) -> None:
     check_version(faults, args, "aks", builds=True)
     if "system_size" in args:
         fix = "use an AksGpuPool for accelerators"
-        check_system_machine(faults, "system_size", "azure", args["system_size"], spelled=_SYSTEM, arm=_ARM, fix=fix)
+        check_system_machine(faults, "system_size", "azure", args["system_size"], spelled=_SYSTEM, fix=fix)
     for number, reserved in enumerate(args.get("reservations") or []):
         check_reservation(faults, reserved, f"reservations[{number}]")
     for number, group in enumerate(args.get("admin_groups") or []):
