@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.aws.eks.node_config import TAINT_KEYS
-from sizewell.components.kubernetes_versions import default_version, following
+from sizewell.components.kubernetes_versions import following
+from sizewell.sizing.catalog.lifetimes import load, number
 
 VPC_CNI = "v1.21.1-eksbuild.8"
 
@@ -87,11 +88,15 @@ def eks_registry(region: str) -> str:
 
 def autoscaler_image(version: str) -> str:
     """The cluster autoscaler of the cluster's own minor version: it simulates that scheduler, and no other is tested.
+    Where the table has none of that version, the nearest newer one, else the newest.
 
-    >>> autoscaler_image("1.34")
-    'registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3'
+    >>> autoscaler_image("1.34"), autoscaler_image("1.33").rpartition(":")[2]
+    ('registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3', 'v1.34.3')
     """
-    tag = following("eks", version).autoscaler or default_version("eks").autoscaler
+    row = following("eks", version)
+    known = [each for each in load().versions("eks").values() if each.autoscaler]
+    newer = (each.autoscaler for each in known if number(each.version) >= number(row.version))
+    tag = next(newer, known[-1].autoscaler)
     return f"registry.k8s.io/autoscaling/cluster-autoscaler:{tag}"
 
 
