@@ -53,6 +53,25 @@ aws.lb.LoadBalancer("lb", subnets=subnets.ids)
     assert made["lb"].inputs["subnets"] is UNKNOWN, "a list of unknown length is not a list of two"
 
 
+def test_an_object_of_kubernetes_has_the_name_and_the_namespace_that_its_provider_gives_it(plan):
+    made = named(
+        plan("""
+import pulumi_kubernetes as k8s
+k = pulumi.ResourceOptions(provider=k8s.Provider("k", context="x", namespace="team"))
+one = k8s.core.v1.ConfigMap("one", metadata={"labels": {"a": "b"}}, opts=k)
+two = k8s.core.v1.Service("two", metadata={"name": "two"})
+k8s.core.v1.ConfigMap("of", metadata={"namespace": one.metadata["namespace"], "labels": one.metadata["labels"]},
+    data={"one": one.metadata["name"], "as": one.metadata.name, "two": two.metadata["name"], "in": two.metadata["namespace"]})
+""")
+    )
+    data = made["of"].inputs["data"]
+    assert data["one"] == data["as"]
+    assert str(data["one"]).startswith("one-")
+    assert (data["two"], data["in"]) == ("two", "default")
+    assert made["of"].inputs["metadata"] == {"namespace": "team", "labels": {"a": "b"}}
+    assert made["one"].inputs["metadata"] == {"labels": {"a": "b"}}
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -7,6 +7,7 @@ A registration is answered as a provider would at preview: inputs come back, eve
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -21,7 +22,7 @@ from sizewell.recording.contents import Unread, kubernetes
 from sizewell.recording.evaluate import values
 from sizewell.recording.evaluate.answers import offline_answer
 from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
-from sizewell.recording.wire import UNKNOWN_MARK
+from sizewell.recording.wire import SIGNATURE, UNKNOWN_MARK
 from sizewell.resources.hidden import of_resource
 from sizewell.resources.recorded import Hidden, RecordedResource
 from sizewell.sdk.runtime import Callbacks, engine_pb2, provider_pb2, read_answer, resource_pb2
@@ -139,14 +140,30 @@ class Monitor:
             why = "its provider runs in a process of its own, which offline evaluation does not start"
             self.hidden.append(of_resource(self.resources[urn], why=why))
             return resource_pb2.RegisterResourceResponse(urn=urn)
-        return resource_pb2.RegisterResourceResponse(
-            urn=urn,
-            object=values.echo(
-                request.object,
-                scalars_only=self._narrow is None or request.type in self._narrow,
-                without=_OUTPUTS_DIFFER.get(request.type.partition(":")[0], ()),
-            ),
+        answer = values.echo(
+            request.object,
+            scalars_only=self._narrow is None or request.type in self._narrow,
+            without=_OUTPUTS_DIFFER.get(request.type.partition(":")[0], ()),
         )
+        if request.type.startswith("kubernetes:") and "metadata" in answer.fields:
+            metadata = answer.fields["metadata"]
+            if metadata.WhichOneof("kind") == "struct_value" and SIGNATURE not in metadata.struct_value.fields:
+                self._complete(metadata.struct_value, request)
+        return resource_pb2.RegisterResourceResponse(urn=urn, object=answer)
+
+    def _complete(self, metadata: struct_pb2.Struct, request: Any) -> None:
+        """The name and the namespace that the provider gives an object of Kubernetes before it makes it.
+
+        https://www.pulumi.com/docs/iac/concepts/resources/names/#autonaming, and `namespace` of
+        https://www.pulumi.com/registry/packages/kubernetes/api-docs/provider/#inputs
+        """
+        if not metadata.fields.keys() & {"name", "generateName"}:
+            made = hashlib.sha256(request.name.encode()).hexdigest()[:8]
+            metadata["name"] = f"{request.name}-{made}"
+        provider = self.resources.get(request.provider.rpartition("::")[0])
+        stated = provider.inputs.get("namespace") if provider is not None else None
+        if "namespace" not in metadata.fields:
+            metadata["namespace"] = stated if isinstance(stated, str) else "default"
 
     def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> empty_pb2.Empty:  # noqa: N802
         outputs, _ = values.plain_fields(request.outputs)
