@@ -324,3 +324,63 @@ aws.iam.RolePolicyAttachment("att", role=r.name, policy_arn=aws.iam.ManagedPolic
 aws.lb.Listener("l", load_balancer_arn=lb.arn, port=80, default_actions=[aws.lb.ListenerDefaultActionArgs(type="redirect", redirect=aws.lb.ListenerDefaultActionRedirectArgs(port="443", protocol="HTTPS", status_code="HTTP_301"))])
 """,
 )
+p(
+    "zones",
+    """
+z = aws.get_availability_zones(state="available")
+v = aws.ec2.Vpc("v", cidr_block="10.0.0.0/16")
+for i, n in enumerate(z.names[:2]):
+    aws.ec2.Subnet(f"s-{n}", vpc_id=v.id, cidr_block=f"10.0.{i}.0/24", availability_zone=n)
+aws.sqs.Queue(f"q-{aws.get_region().region}")
+""",
+)
+p(
+    "namedbyconfig",
+    """
+n = config.require("name")
+aws.sqs.Queue(f"{n}-q", name=n, tags={n: n})
+class C(pulumi.ComponentResource):
+    def __init__(s, m):
+        super().__init__("x:y:C", m)
+        aws.s3.Bucket(f"{m}-b", opts=pulumi.ResourceOptions(parent=s))
+C(n)
+net = pulumi.StackReference(f"{n}/base/dev")
+b = aws.s3.Bucket("b")
+aws.sqs.Queue("z", name=net.get_output("z"), tags={"v": aws.ec2.Vpc.get("x", n).cidr_block, "w": aws.ec2.Vpc.get("y", b.id).cidr_block})
+""",
+)
+for name, program in (
+    ("random", 'import uuid\naws.sqs.Queue(f"q-{uuid.uuid4()}")\naws.sqs.Queue("other")'),
+    ("byoutput", 'b = aws.s3.Bucket("b")\nb.id.apply(lambda i: aws.sqs.Queue(f"q-{i}"))'),
+):
+    p(
+        name,
+        program,
+        expect="a resource of the type aws:sqs/queue:Queue: has a name that is known only after deployment",
+    )
+p(
+    "inclear",
+    """
+o = config.require_object("obj")
+pw = config.require_secret("pw")
+aws.sqs.Queue("q", tags={"k": o["k"], "x": pulumi.Output.unsecret(pw), "y": pulumi.Output.concat("a", pulumi.Output.unsecret(pw)), "s": pw})
+""",
+    "encryptionsalt: v1:x:y\nconfig: {aws:region: eu-west-1, own:pw: {secure: A}, own:obj: {k: v, z: {secure: Q}}}\n",
+)
+p(
+    "insidefiles",
+    """
+aws.lambda_.Function("f", role="r", runtime="python3.12", handler="a.b", code=pulumi.FileArchive(os.path.join(os.path.dirname(__file__), "fn")))
+b = aws.s3.Bucket("b")
+aws.sqs.Queue("q", name=b.id.apply(str.upper))
+""",
+    extra={"fn/a.py": "1"},
+)
+p(
+    "metadata",
+    """
+o = pulumi.ResourceOptions(provider=k8s.Provider("k", context="x"))
+m = k8s.core.v1.ConfigMap("cm", metadata={"labels": {"app": "x"}}, opts=o)
+k8s.core.v1.Pod("p", spec={"containers": [{"name": m.metadata["name"], "image": m.metadata.name}]}, metadata={"namespace": m.metadata["namespace"], "labels": m.metadata["labels"]}, opts=o)
+""",
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,8 @@ def test_programs_as_users_write_them(name: str, tmp_path: Path) -> None:
         assert own.expect in str(refused.value)
         return
     leave(tmp_path, "dev", tmp_path / "plain")
+    assert evaluate(tmp_path, "dev").by_urn().keys() == evaluate(tmp_path / "plain", "dev").by_urn().keys()
+    assert not any(re.search("zq7x|Zq/7", text) for text in texts(tmp_path / "plain").values()), "a marker is left"
     linted = [
         sys.executable,
         "-m",

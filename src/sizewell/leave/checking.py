@@ -26,7 +26,7 @@ def _of_resource(before: Resource, after: Resource) -> list[str]:
         ("name", before.name, after.name),
         ("parent", before.parent, after.parent),
         ("provider", before.provider, after.provider),
-        ("id", before.read, after.read),
+        ("read", before.read, after.read),
         ("aliases", set(before.aliases), set(after.aliases)),
     )
     found = [f"{what}: {left!r} is {right!r}" for what, left, right in parts if left != right]

@@ -137,6 +137,8 @@ class Emitter:
                     return self.value(of, typed)
                 self.module.helpers.add("secret")
                 return call("secret", [("", self.value(of, typed))])
+            case Func("pulumi.Output.unsecret" as name, of):
+                return call(name, [("", self.value(of, typed))])
             case Json(of, style):
                 return self._json(given, of, dict(style))
             case Encoded(of):

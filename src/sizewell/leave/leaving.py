@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from sizewell.leave.checking import differences
-from sizewell.leave.reading import Program, Resource, in_clear, lost, read_program
+from sizewell.leave.reading import Program, Resource, in_clear, lost, program_folder, read_program
 from sizewell.leave.writing import Writer, requirements
 from sizewell.recording.evaluate.project import read_project
 from sizewell.recording.sources.state import State, read_full_state
@@ -44,7 +44,7 @@ def leave(root: Path, stack: str, folder: Path, *, state: Path | None = None) ->
         raise UsageError(f"--to {folder}: is the project itself\n  fix: name a folder that is new")
     known = _state(state, stack) if state is not None else None
     program = _read(root, stack, _outputs(known))
-    if not program.resources:
+    if not program.resources and not program.unsettled:
         raise UsageError(f"stack {stack}: its program makes no resources: there is nothing to write")
     if known is not None:
         _must_be_current(program, known, stack)
@@ -54,7 +54,7 @@ def leave(root: Path, stack: str, folder: Path, *, state: Path | None = None) ->
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _copy(writer.emitter.copied, _program_folder(root, stack), beside)
+        _copy(writer.emitter.copied, program_folder(root, stack), beside)
         files |= _project_files(root, stack, program, writer)
         for path, content in files.items():
             (beside / path).parent.mkdir(parents=True, exist_ok=True)
@@ -120,16 +120,16 @@ def _read(root: Path, stack: str, stated: Mapping[str, Mapping[str, Any]]) -> Pr
         program = read_program(root, stack, stated=stated)
     except SizewellError:
         return read_program(root, stack, stated=stated, settings=False)
-    if any(True for _ in _lost(program)):
+    if program.unsettled or any(True for _ in _lost(program)):
         plain = read_program(root, stack, stated=stated, settings=False)
-        return min(program, plain, key=lambda each: len(list(_lost(each))))
+        return min(program, plain, key=lambda each: (len(each.unsettled), len(list(_lost(each)))))
     return program
 
 
 def _must_be_current(program: Program, state: State, stack: str) -> None:
     """The new program is the same as the old one; where the old one has changes that wait, so has the new one."""
     there = {each.urn for each in state.resources if not each.delete and not each.external}
-    ours = {urn for urn, each in program.resources.items() if each.read is None}
+    ours = {urn for urn, each in program.resources.items() if not each.read}
     apart = sorted(
         (ours ^ there) - {urn for urn in there if "pulumi:providers:" in urn or "pulumi:pulumi:Stack" in urn}
     )
@@ -154,6 +154,10 @@ def _lost(program: Program) -> Iterator[tuple[str, str]]:
 
 def _refuse(program: Program, root: Path, stack: str, *, stated: bool) -> None:
     faults = [Fault(path=path, message=f"cannot be written: {why}", fix=_WRITE) for path, why in _lost(program)]
+    for kind in program.unsettled:
+        fix = "have it named by the configuration, or by what the program knows by itself"
+        message = "has a name that is known only after deployment, or is another one each time the program runs"
+        faults.append(Fault(path=f"a resource of the type {kind}", message=message, fix=fix))
     for about, where in program.decisions if not stated else ():
         fix = f"pulumi stack export -s {stack} > state.json, and give it with --state state.json"
         faults.append(
@@ -162,7 +166,7 @@ def _refuse(program: Program, root: Path, stack: str, *, stated: bool) -> None:
             )
         )
     for each in program.resources.values():
-        faults += _of_resource(each, stack, _program_folder(root, stack))
+        faults += _of_resource(each, stack, program_folder(root, stack))
     for key, value in program.outputs.items():
         faults += _in_clear(value, f"output {key}", stack)
     if faults:
@@ -227,11 +231,6 @@ def _in_clear(value: Expr, path: str, stack: str) -> Iterator[Fault]:
 
 
 # -- what is written beside the resources -----------------------------------------------------------------------------
-
-
-def _program_folder(root: Path, stack: str) -> Path:
-    path = read_project(root, stack).program
-    return path if path.is_dir() else path.parent
 
 
 def _copy(paths: Mapping[str, str], source: Path, target: Path) -> None:

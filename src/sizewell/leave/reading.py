@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from google.protobuf import struct_pb2
-from pulumi import _types
 
 from sizewell.leave.code import quoted
 from sizewell.leave.texts import merged, read_text
 from sizewell.recording.evaluate import evaluate
+from sizewell.recording.evaluate.project import read_project
 from sizewell.recording.evaluate.run import run
 from sizewell.recording.evaluate.traced import Registration, Traced
+from sizewell.recording.evaluate.urns import STACK_TYPE
 from sizewell.recording.evaluate.values import plain
 from sizewell.recording.wire import ARCHIVE, ASSET, RESOURCE, SECRET, SIGNATURE, UNKNOWN_MARK
 from sizewell.resources.recorded import Plan
@@ -39,11 +40,12 @@ from sizewell.sdk.expressions import (
     Ref,
     Secret,
     Seq,
+    Setting,
     Text,
     is_plain,
     walk,
 )
-from sizewell.sdk.tracing import Tracer
+from sizewell.sdk.tracing import UNSECRET, Tracer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Resource:
     inputs: Mapping[str, Expr]
     custom: bool
     remote: bool
-    read: str | None = None  # the id of one that is only looked up
+    read: bool = False  # it is only looked up, by its input `id`
     parent: str = ""
     provider: str = ""  # URN
     dependencies: frozenset[str] = frozenset()
@@ -86,6 +88,7 @@ class Program:
     resources: Mapping[str, Resource]
     outputs: Mapping[str, Expr]
     decisions: tuple[tuple[str, str], ...]
+    unsettled: tuple[str, ...] = ()  # resources that have not the same name each time that the program runs
 
 
 _SCALARS: Final = {  # fields of the request: the option's name
@@ -116,11 +119,17 @@ def read_program(
     for urn, resource in first.resources.items():
         other = second.resources.get(urn)
         if other is None:
-            continue  # its name follows from a marker, and the name is told as unknown by the plan
+            continue  # its name follows from a marker, or is random
         inputs = {key: _same(value, other.inputs.get(key)) for key, value in resource.inputs.items()}
         resources[urn] = replace(resource, inputs=inputs)
     outputs = {key: _same(value, second.outputs.get(key)) for key, value in first.outputs.items()}
-    return replace(first, plan=plan, resources=resources, outputs=outputs)
+    made = {urn for urn, each in first.resources.items() if each.remote}  # by a provider, with all below it
+    for each in plan.resources:
+        made |= {each.urn} if each.parent in made else set()
+    named = {each.urn for each in plan.resources if each.type != STACK_TYPE} - made
+    apart = (first.resources.keys() ^ second.resources.keys()) or (named - resources.keys())
+    unsettled = tuple(dict.fromkeys(urn.split("::")[2].rpartition("$")[2] for urn in sorted(apart)))
+    return replace(first, plan=plan, resources=resources, outputs=outputs, unsettled=unsettled)
 
 
 def _same(left: Expr, right: Expr | None) -> Expr:
@@ -140,10 +149,16 @@ def _same(left: Expr, right: Expr | None) -> Expr:
     return Lost("the program reads the text of a value that is known only after deployment")
 
 
+def program_folder(root: Path, stack: str) -> Path:
+    path = read_project(root, stack).program
+    return path if path.is_dir() else path.parent
+
+
 def _run(root: Path, stack: str, form: int, stated: Mapping[str, Mapping[str, Any]], settings: bool) -> Program:
     traced = Traced(Tracer(form, settings=settings), stated)
     plan = run(root, stack, program=None, config=None, answers=None, replaces=None, traced=traced)
-    reader = _Reader(traced.tracer, {registration.urn for registration in traced.registrations})
+    folder = program_folder(root, stack).resolve()
+    reader = _Reader(traced.tracer, {registration.urn for registration in traced.registrations}, folder)
     resources = {each.urn: reader.resource(each) for each in traced.registrations}
     outputs = reader.fields(traced.outputs) if traced.outputs is not None else {}
     return Program(
@@ -167,7 +182,7 @@ def _exported(value: Expr, resources: Mapping[str, Resource]) -> Expr:
             urn = inner.get("urn")
             given = resources.get(str(urn.value)) if isinstance(urn, Lit) and _WHOLE in inner else None
             if given is not None and not given.is_group and (found := classes.of_resource(given.kind)) is not None:
-                named = _types.resource_py_to_pulumi_names(found[0])
+                named = classes.outputs(found[0])
                 untyped = given.type.startswith("pulumi:providers:") or not named
                 if inner.keys() <= {"id", "urn", _WHOLE, *named} or (untyped and given.kind is found[0]):
                     return Ref(given.urn)
@@ -184,6 +199,7 @@ _WHOLE: Final = "@isPulumiResource"  # so the SDK marks a resource among the out
 class _Reader:
     tracer: Tracer
     urns: set[str]
+    folder: Path  # of the program
 
     def resource(self, given: Registration) -> Resource:
         request = given.request
@@ -217,10 +233,10 @@ class _Reader:
             name=request.name,
             kind=given.kind,
             typed=given.inputs,
-            inputs=self.fields(request.properties if given.read else request.object),
+            inputs={"id": self.looked_up(request)} if given.read else self.fields(request.object),
             custom=given.read or request.custom,
             remote=not given.read and request.remote,
-            read=request.id if given.read else None,
+            read=given.read,
             parent=request.parent if request.parent in self.urns else "",
             provider=request.provider.rpartition("::")[0] if request.provider else "",
             dependencies=frozenset(request.dependencies) & frozenset(self.urns),
@@ -229,32 +245,48 @@ class _Reader:
         )
 
     def fields(self, struct: Any) -> dict[str, Expr]:
-        return {key: self.value(value) for key, value in sorted(struct.fields.items())}
+        return {self.tracer.sampled(key): self.value(value) for key, value in sorted(struct.fields.items())}
 
-    def value(self, value: struct_pb2.Value) -> Expr:
+    def value(self, value: struct_pb2.Value, within: bool = False) -> Expr:
+        """A value; `within` says whether it is in a secret: a setting that is one is else taken in clear."""
         kind = value.WhichOneof("kind")
         if kind == "string_value":
-            text = value.string_value
-            if UNKNOWN_MARK in text:
-                return Lost("it is known only after deployment, and not from which output")
-            return _settled(read_text(text, self.tracer.read))
+            text = self.text(value.string_value)
+            secret = any(isinstance(each, Setting) and each.secret for each in walk(text))
+            return Func(UNSECRET, text) if secret and not within else text
         if kind == "number_value":
             number = value.number_value
             return Lit(int(number) if number.is_integer() else number)
         if kind == "bool_value":
             return Lit(value.bool_value)
         if kind == "list_value":
-            return Seq(tuple(self.value(each) for each in value.list_value.values))
+            return Seq(tuple(self.value(each, within) for each in value.list_value.values))
         if kind == "struct_value":
-            return self._struct(value.struct_value.fields)
+            return self._struct(value.struct_value.fields, within)
         return Lit(None)
 
-    def _struct(self, given: Any) -> Expr:
+    def looked_up(self, request: Any) -> Expr:
+        of_stack = request.type == "pulumi:pulumi:StackReference"  # takes the name of a stack as a plain text alone
+        return self.text(self.tracer.sampled(request.id) if of_stack else request.id)
+
+    def text(self, text: str) -> Expr:
+        if UNKNOWN_MARK in text:
+            return Lost("it is known only after deployment, and not from which output")
+        return _settled(read_text(text, self.tracer.read))
+
+    def _inside(self, path: Expr) -> Expr:
+        """A file of the program's folder, from there."""
+        if isinstance(path, Lit) and Path(str(path.value)).is_relative_to(self.folder):
+            return Lit(str(Path(str(path.value)).relative_to(self.folder)))
+        return path
+
+    def _struct(self, given: Any, within: bool) -> Expr:
         signature = given[SIGNATURE].string_value if SIGNATURE in given else ""
         if not signature:
-            return Map(tuple((key, self.value(each)) for key, each in sorted(given.items())))
+            entries = sorted(given.items())
+            return Map(tuple((self.tracer.sampled(key), self.value(each, within)) for key, each in entries))
         if signature == SECRET:
-            return Secret(self.value(given["value"]))
+            return Secret(self.value(given["value"], True))
         if signature == RESOURCE:
             return Ref(given["urn"].string_value)
         for kinds, mark in (
@@ -264,7 +296,7 @@ class _Reader:
             if signature == mark:
                 for kind, key in zip(kinds, ("path", "text" if mark == ASSET else "assets", "uri"), strict=True):
                     if key in given and given[key].WhichOneof("kind") not in (None, "null_value"):
-                        return Asset(kind, self.value(given[key]))
+                        return Asset(kind, self._inside(self.value(given[key], within)))
         return Lost("it is a value that only the engine can write")
 
 

@@ -236,10 +236,10 @@ class Writer:
             kind, (package, path) = classes.of_resource(given.kind) or (given.kind, ("pulumi", given.kind.__name__))
             emitter.module.packages.add(package)
             name = f"{package.removeprefix('pulumi_')}.{path}"
-            if given.read is not None and given.type != "pulumi:pulumi:StackReference":
-                name, entries = f"{name}.get", [*entries, ("", code.quoted(given.read))]
-            elif given.read is not None:
-                entries.append(("stack_name=", code.quoted(given.read)))
+            if given.read and given.type != "pulumi:pulumi:StackReference":
+                name, entries = f"{name}.get", [*entries, ("", emitter.value(given.inputs["id"]))]
+            elif given.read:
+                entries.append(("stack_name=", emitter.value(given.inputs["id"])))
             elif package == "pulumi_kubernetes" and (manifest := emitter.manifest(given)) is not None:
                 if kind.__name__ == "CustomResource":
                     entries += [(f"{ours}=", emitter.value(given.inputs[key])) for ours, key in _API]

@@ -53,6 +53,11 @@ def argument_names(typed: Any) -> tuple[dict[str, str], dict[str, Any]]:
     return {}, {}
 
 
+def outputs(kind: type) -> Mapping[str, str]:
+    """The outputs that a class has: the names in Python, with the provider's own spelling."""
+    return _types.resource_py_to_pulumi_names(kind)
+
+
 def parameter(kind: type, name: str) -> str:
     """The parameter of a class's constructor for an input: one that is called as another parameter ends in _."""
     method = getattr(kind, "_internal_init", None)

@@ -34,6 +34,7 @@ _FORMS: Final = (
     ("zq7x{:05d}xq7z", re.compile(r"zq7x(\d{5})xq7z")),
     ("Zq/7:{:07d}-x.Q_9", re.compile(r"Zq/7:(\d{7})-x\.Q_9")),
 )
+UNSECRET: Final = "pulumi.Output.unsecret"
 _NO: Final = object()  # no sample
 _SCOPE: Final = "/subscriptions/"  # how an id of Azure begins
 _EXAMPLES: Final = {
@@ -100,6 +101,11 @@ class Tracer:
         if end < len(text):
             parts.append(Lit(text[end:]))
         return parts[0] if len(parts) == 1 else Text(tuple(parts))
+
+    def sampled(self, text: str) -> str:
+        """A text with the values that are known in place of their markers: a name is one, whatever it is made of."""
+        of = self.samples
+        return _FORMS[self.form][1].sub(lambda match: str(of.get(int(match.group(1)), match.group())), text)
 
     def marked(self, text: str) -> bool:
         return _FORMS[self.form][1].search(text) is not None
@@ -400,6 +406,8 @@ def _apply(self: Any, func: Callable[[Any], Any], run_with_unknowns: bool = Fals
         if contains_unknowns(value):
             return func(value) if run_with_unknowns else UNKNOWN
         code = getattr(func, "__code__", None)
+        if getattr(func, "__objclass__", None) is str:  # `str.upper`, which would take a marker for the value's text
+            return getattr(symbolic(value), func.__name__)()
         if code is not None and code.co_varnames == ("__response__",):
             return value  # the SDK would make its own class of it, which takes no values but those of their types
         try:
@@ -409,6 +417,12 @@ def _apply(self: Any, func: Callable[[Any], Any], run_with_unknowns: bool = Fals
             return Traced(Lost(f"{error}{place}"))
 
     return _APPLY(self, traced, run_with_unknowns)
+
+
+def _named_so(self: Any, t: str, name: str, *more: Any, **named: Any) -> None:
+    sampled = _current[-1].sampled
+    t, name = (sampled("".join(each)) if isinstance(each, str) else each for each in (t, name))
+    _INIT(self, t, name, *more, **named)
 
 
 def _register(  # noqa: PLR0917 - as the SDK calls it
@@ -473,12 +487,15 @@ async def _invoke_traced(  # noqa: PLR0917
             settled.append((key, expression_of(_arguments(inner))))
     provider = await opts.provider.urn.future() if opts is not None and opts.provider is not None else ""
     expression = Answer(tok, function, tuple(settled), provider or "")
-    is_plain = result.is_known and type(result.value) is not Anything
-    if is_plain and typ is not None and not _holds_unknown(result.value):
-        wanted = {name: known(getattr(result.value, name), Attr(expression, name)) for name, _ in _fields(typ)}
-        answer: Any = _Known(wanted)
-    else:
-        answer = Traced(expression, typ)
+    answer: Any = Traced(expression, typ)
+    if result.is_known and type(result.value) is not Anything and typ is not None:
+        given = {name: getattr(result.value, name) for name, _ in _fields(typ)}
+        answer = _Known(
+            {
+                name: getattr(answer, name) if _holds_unknown(each) else known(each, Attr(expression, name))
+                for name, each in given.items()
+            }
+        )
     deps = result.dependencies
     return import_module("pulumi.runtime.invoke").InvokeResult(answer, is_secret=result.is_secret, dependencies=deps)
 
@@ -593,6 +610,7 @@ def _through(name: str, theirs: Callable[..., Any], kind: Any) -> Callable[..., 
     return function
 
 
+_INIT: Final[Any] = pulumi.Resource.__init__
 _APPLY: Final = inspect.getattr_static(pulumi.Output, "apply")
 _REGISTER: Final[Any] = import_module("pulumi.resource").register_resource
 _READ: Final[Any] = import_module("pulumi.resource").read_resource
@@ -634,6 +652,7 @@ def _matching(theirs: Callable[..., Any]) -> Callable[..., Any]:
 _INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     *((re, name, _matching(getattr(re, name))) for name in ("match", "search", "fullmatch", "findall", "split")),
     (pulumi.Output, "apply", _apply),
+    (pulumi.Resource, "__init__", _named_so),
     (import_module("pulumi.resource"), "register_resource", _register),
     (import_module("pulumi.resource"), "read_resource", _read),
     (pulumi, "get", _get),
