@@ -120,24 +120,60 @@ def test_an_engine_that_hangs_is_interrupted(engine):
     assert notes["engine"] == {}
 
 
+def line(engine, *words):
+    return [sys.executable, harness.HERE / "evidence_command.py", engine.clouds, *words]
+
+
 def typed(engine, *words):
-    script = [sys.executable, harness.HERE / "evidence_command.py", engine.clouds, *words]
     return subprocess.run(
-        script, cwd=engine.project, env=engine.environment, capture_output=True, text=True, timeout=600, check=False
-    )
+        line(engine, *words), cwd=engine.project, env=engine.environment, capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
 
 
-def test_as_it_is_typed(engine):
-    """A stack of which something stands is refused; then it is built, destroyed and shown."""
+def ready(engine):
+    """A stack that a run takes; the words that do it."""
     decision = engine.project / "stacks/decisions/dev-gcp.json"
     document = json.loads(decision.read_text())
     document["expires_at"] = f"{datetime.now(UTC).date() + timedelta(days=2)}"
     Decision.model_validate(document).write(decision)
     settings = engine.project / "stacks/config/teardown.yaml"
     settings.write_text(settings.read_text().replace("dev: {empty_days: 14}", "dev: {empty_days: 14, expiry: firm}"))
+    return ("run", "dev-gcp", "--stage", "up", "--stage", "reachable", "--max-usd", "100", "--yes")
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+def test_told_to_end_while_it_builds(engine, sign, code):
+    """Its engine ends in order and builds no more; `resume` takes down what stands."""
+    process = subprocess.Popen(
+        line(engine, *ready(engine)), cwd=engine.project, env=engine.environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    until_s = time.monotonic() + 300
+    while len(left(engine)) < 3 and process.poll() is None:
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+    os.killpg(process.pid, sign)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == code, said
+    assert "something may stand: sizewell evidence resume dev-gcp" in said
+    stood = left(engine)
+    assert stood
+    assert list((engine.project.parent / "backend/.pulumi/locks").rglob("*.json")) == []  # it has let go of its stack
+    time.sleep(3)
+    assert left(engine) == stood
+    done = typed(engine, "resume", "dev-gcp")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert left(engine) == []
+    record = json.loads(typed(engine, "write", "dev-gcp").stdout)
+    assert {each["stage"]: each["cause"] for each in record["stages"]}["up"] == "interrupted"
+
+
+def test_as_it_is_typed(engine):
+    """A stack of which something stands is refused; then it is built, destroyed and shown."""
+    words = ready(engine)
     engine.run("stack", "init", "ttl-dev-gcp")
     engine.up("ttl-dev-gcp")
-    words = ("run", "dev-gcp", "--stage", "up", "--stage", "reachable", "--max-usd", "100", "--yes")
     refused = typed(engine, *words)
     assert refused.returncode == 64
     assert "ttl-dev-gcp stands: it has" in refused.stderr

@@ -253,6 +253,9 @@ def test_another_currency_counts_at_the_dollars_that_it_states_and_is_refused_wi
         (("run", "../x"), "must be of a-z, 0-9 and -"),
         (("run", "trial", "--max-usd", "0"), "--max-usd: must be above 0"),
         (("run", "trial", "--max-usd", "nan"), "--max-usd: must be above 0"),
+        (("run", "trial", "--max-usd", "-1"), "--max-usd: must be above 0"),
+        (("run", "trial", "--max-time", "0h"), "--max-time"),
+        (("run", "trial", "--max-time", "25h"), "--max-time: must be above 0 and at most 24h"),
         (("run", "trial", "--max-usd", "0.2"), "fix: --max-usd"),
         (("run", "trial", "--max-time", "10m"), "fix: --max-time 90m or more"),
         (("run", "trial", "--max-time", "soon"), "--max-time"),
@@ -319,6 +322,30 @@ def test_a_file_where_the_journal_goes(name: str, world: Pretend, small: str, li
     assert code == 64
     assert f"{name} is no folder" in err
     assert "fix: move it away" in err
+
+
+def test_a_damaged_journal_of_another_stack_is_no_hindrance(world: Pretend, small: str, line: Line) -> None:
+    assert line("run", small, "--yes")[0] == 0
+    Path(".sizewell/evidence/other.json").write_text("{")
+    code, out, err = line("run", small)
+    assert (code, "nothing was built" in out) == (0, True), err
+    code, _, err = line("clean")
+    assert (code, "other.json: the journal is damaged" in err) == (64, True)
+
+
+def test_a_folder_that_cannot_be_written(
+    world: Pretend, small: str, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is built of which no line could be written before."""
+
+    def denied(path: Path, _: str) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(journal, "write_whole", denied)
+    code, _, err = line("run", small, "--yes")
+    assert code == 64, err
+    assert ".sizewell/evidence/trial.json: permission denied" in err
+    assert world.calls == []
 
 
 def test_two_at_once(world: Pretend, small: str, line: Line) -> None:

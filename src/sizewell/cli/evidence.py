@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -86,7 +87,7 @@ def run(args: Arguments) -> int:
     usd, seconds = _limits(args)
     path = journal.path_of(root, args.stack)
     with journal.held(path):
-        if path.exists() and args.stack in journal.unfinished(root):
+        if path.exists() and journal.read(path).unfinished:
             fix = f"sizewell evidence resume {args.stack}, or clean in place of resume"
             raise UsageError(f"{args.stack}: an earlier run of it may have left something\n  fix: {fix}")
         wanted: Sequence[Any] = args.stages or DEFAULT
@@ -493,7 +494,9 @@ def _went(started: Run, do: Callable[[], bool], *, as_json: bool) -> int:
         if isinstance(error, KeyboardInterrupt):
             started.journal.interrupt()
         if not started.journal.over:
-            _say(f"something may stand: sizewell evidence resume {notes.stack}, or clean in place of resume")
+            what = f"something may stand: sizewell evidence resume {notes.stack}, or clean in place of resume"
+            with suppress(OSError):
+                print(f"sizewell: {what}", file=sys.stderr)  # with --quiet too
         raise
     record = _record(started, {})
     if as_json:

@@ -9,7 +9,6 @@ import contextlib
 import gc
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,7 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         with contextlib.suppress(OSError):  # of a terminal that is closed
             print("\nsizewell: interrupted", file=sys.stderr)
-        return 128 + next(iter(error.args), signal.SIGINT)  # as shells have it; `interruptible` says by which
+        if error.args:  # by which signal, as `interruptible` says
+            return 128 + int(error.args[0])
+        return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit stays silent
         return 141

@@ -21,7 +21,7 @@ EXITS: Final[Mapping[int, str]] = {
     69: "an external dependency failed: the engine, a cloud, the backend or a stack's program; run it again",
     70: "an internal error of Sizewell",
     74: "the output could not be written: the disk is full",
-    130: "interrupted (Ctrl-C)",
+    130: "interrupted (Ctrl-C); 129 and 143 by SIGHUP and SIGTERM, where an engine was interrupted first",
     141: "the reader of the pipe closed it, such as `head`",
 }
 EVERYWHERE: Final = (0, 64, 70, 74, 130, 141)  # exit codes of every command

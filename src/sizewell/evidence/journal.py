@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sizewell.evidence.record import STAGES, Amount, Attempt, Cause, Figure, Machine, Name, Package
 from sizewell.sizing.errors import UsageError
@@ -21,6 +21,7 @@ from sizewell.sizing.files import write_whole
 from sizewell.sizing.versions import refusal
 from sizewell.teardown import processes
 
+TIMED: Final[tuple[Name, ...]] = ("rights", "up", "reachable", "guard", "destroyed", "inventory")  # with a limit each
 FOLDER: Final = Path(".sizewell/evidence")
 Live = Literal["planned", "begun", "passed", "failed", "not tried"]
 
@@ -58,7 +59,9 @@ class Notes(_Kept):
     schema_id: Literal["sizewell.evidence-run/1"] = Field("sizewell.evidence-run/1", alias="schema")
     run: str = Field(default_factory=lambda: uuid.uuid4().hex)
     stack: str
-    stacks: list[str]  # in the order in which they come up: the expiry stack first, the stack itself last
+    stacks: Annotated[
+        list[str], Field(min_length=1)
+    ]  # in the order in which they come up: the expiry stack first, the stack itself last
     wanted: list[Name]
     usd_limit: Amount
     seconds_limit: Amount
@@ -81,6 +84,19 @@ class Notes(_Kept):
     clock_went_back: bool = False
     steps: dict[Name, Step] = Field(default_factory=lambda: {name: Step() for name in STAGES})
     attempts: list[Attempt] = Field(default_factory=list)  # that failed or were cut off, and were followed by another
+
+    @model_validator(mode="after")
+    def _whole(self) -> Notes:
+        if lacking := {*STAGES} - {*self.steps} | {*TIMED} - {*self.stage_s}:
+            raise ValueError(f"steps, stage_s: nothing is said of {', '.join(sorted(lacking))}")
+        if self.engine and not self.engine.get("pid", "").isdecimal():
+            raise ValueError("engine.pid: is no number")
+        return self
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something of it may be left."""
+        return self.steps["up"].state not in ("planned", "not tried") and self.steps["inventory"].state != "passed"
 
 
 class Journal:
@@ -113,7 +129,7 @@ class Journal:
     @property
     def over(self) -> bool:
         """Whether nothing of the run is left, as far as the cloud was asked."""
-        return not self.built or self.notes.steps["inventory"].state == "passed"
+        return not self.notes.unfinished
 
     def write(self) -> None:
         """Put down how it stands. What comes next only comes once this is on the disk."""
@@ -185,13 +201,7 @@ def path_of(root: Path, stack: str) -> Path:
 
 def unfinished(root: Path) -> list[str]:
     """The stacks whose run may have left something."""
-    found = []
-    for path in sorted((root / FOLDER).glob("*.json")):
-        notes = read(path)
-        up, inventory = notes.steps["up"].state, notes.steps["inventory"].state
-        if up not in ("planned", "not tried") and inventory != "passed":
-            found.append(notes.stack)
-    return found
+    return [each.stack for path in sorted((root / FOLDER).glob("*.json")) if (each := read(path)).unfinished]
 
 
 def read(path: Path) -> Notes:
