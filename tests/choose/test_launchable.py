@@ -149,6 +149,42 @@ def test_what_a_batch_needs_to_be_launched_is_said_where_it_is_sized(facts, fiel
     launched = any("vllm, which is launched" in note for note in workload.assumptions)
     assert launched == (workload.task.family == "decoder")
     assert not any("512 tokens in a record" in note for note in workload.assumptions)
+    cut = any("answers are cut at 40 tokens (max_tokens), for the mean is 20" in note for note in workload.assumptions)
+    assert cut == (not said or said.startswith("launch needs"))
+
+
+def test_a_model_that_no_engine_has_is_launched_by_a_program_of_one_s_own(facts, tmp_path):
+    config = {"model_type": "deberta-v2", "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12,
+              "intermediate_size": 3072, "vocab_size": 128100, "max_position_embeddings": 512}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    text = {"name": "rank", "kind": "inference", "model": {"config": "config.json"},
+            "traffic": {"rps": 5, "input_tokens": 300}, "resources": {"accelerators": "L4"}}  # fmt: skip
+    given = parse_spec(yaml.safe_dump(text), catalog=facts, folder=tmp_path)
+    notes = decide([given], facts, stack="", on=ON).workloads[0].assumptions
+    assert any("run.rank.command of your own" in note and "vllm has no deberta-v2" in note for note in notes)
+    batch = spec(kind="batch-inference", model="google-t5/t5-large", batch=TEXTS)
+    notes = decide([batch], facts, stack="", on=ON).workloads[0].assumptions
+    assert any("not by the batch script: task.model is google-t5/t5-large" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "targets", "told"),
+    [
+        ("lora", "meta-llama/Llama-3.1-8B", ["q_proj", "v_proj"], ("q_proj", "v_proj")),
+        ("lora", "meta-llama/Llama-3.1-8B", "all-linear", ("all-linear",)),
+        ("lora", "meta-llama/Llama-3.1-8B", None, ("all-linear",)),
+        ("lora", "EleutherAI/pythia-1.4b", ["q", "k", "v", "o", "up", "down"], ("all-linear",)),  # it has no gate
+        ("lora", "EleutherAI/pythia-1.4b", ["q", "gate"], ("q_proj",)),
+        ("qlora", "meta-llama/Llama-3.1-8B", ["o_proj"], ("o_proj",)),
+        ("full", "meta-llama/Llama-3.1-8B", None, None),
+    ],
+)
+def test_the_adapters_that_are_sized_are_launched(facts, method, model, targets, told):
+    training = {"tokens": "1M", "sequence_length": 512, "method": method}
+    if targets:
+        training["lora"] = {"targets": targets}
+    task = decide([spec(kind="fine-tuning", model=model, training=training)], facts, stack="", on=ON).workloads[0].task
+    assert task.lora_targets == told
 
 
 CHAT = {

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.engines import ENGINES
+from sizewell.sizing.choose.candidates import NO_FP16
+from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.explain import sized
 from sizewell.sizing.workload.read import parse_spec
 
@@ -17,6 +20,27 @@ model: {model}
 infra: [aws/us-east-1]
 traffic: {{rps: 0.5, input_tokens: 300, output_tokens: 100}}
 """
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "model", "said"),
+    [
+        ("T4", "Qwen/Qwen2.5-3B-Instruct", True),
+        ("T4", "{name: Qwen/Qwen2.5-3B-Instruct, weights: int8}", True),
+        ("T4", "{name: Qwen/Qwen2.5-3B-Instruct, weights: fp16}", False),
+        ("L4", "Qwen/Qwen2.5-3B-Instruct", False),
+    ],
+)
+def test_what_is_computed_in_fp16_for_want_of_bf16_is_said(accelerator: str, model: str, said: bool) -> None:
+    catalog = load()
+    text = SPEC.format(model=model) + f"resources: {{accelerators: {accelerator}}}\n"
+    spec = parse_spec(text, "small.yaml", catalog=catalog, folder=Path())
+    notes = decide([spec], catalog, stack="", on=date(2026, 11, 28)).workloads[0].assumptions
+    assert any(note.startswith(f"computed in fp16, for {accelerator} has no bf16") for note in notes) is said
+
+
+def test_the_engine_that_computes_in_fp16_by_itself_refuses_as_well() -> None:
+    assert set(NO_FP16) <= set(ENGINES)
 
 
 @pytest.mark.parametrize(

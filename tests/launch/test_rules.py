@@ -15,7 +15,7 @@ from launch_cases import training
 
 from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.args import eks_cluster_args
-from sizewell.launch import burn_in, kinds, pods, serving
+from sizewell.launch import batch, burn_in, kinds, pods, serving
 from sizewell.launch import training as runs
 from sizewell.launch.launch import launch_of
 from sizewell.launch.manifests import manifests, trials
@@ -409,6 +409,16 @@ def test_a_batch_is_cut_into_pieces_that_an_interruption_can_repeat():
     assert "max_model_len=2048" in command
 
 
+@pytest.mark.parametrize(("weights", "word"), [("bf16", "half"), ("int8", "half"), ("fp32", "float32")])
+def test_what_is_sized_in_fp32_is_not_computed_in_fp16(weights, word):
+    of = cases.batch()
+    task = of.plan.task.model_copy(update={"weights": weights})
+    machine = dataclasses.replace(of.machine, bf16=False)
+    of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task), machine=machine)
+    assert f"dtype={word}" in batch.command(of)
+    assert serving._precision(of, serving.ENGINES["vllm"])[:2] == ["--dtype", word]
+
+
 def test_nothing_leads_to_a_notebook_and_it_ends_itself():
     found = manifests(cases.notebook())
     command = one(found, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["command"]
@@ -647,3 +657,11 @@ def test_the_matrices_with_adapters_are_the_run_s_to_name():
     template = one(manifests(of), "JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     env = {each["name"]: each.get("value") for each in template["spec"]["containers"][0]["env"]}
     assert (env["SIZEWELL_LORA_TARGETS"], env["SIZEWELL_LORA_RANK"]) == ("q_proj,v_proj", "16")
+
+
+@pytest.mark.parametrize(("targets", "told"), [(("k_proj", "o_proj"), "k_proj,o_proj"), (None, None)])
+def test_the_matrices_with_adapters_are_the_decision_s(targets, told):
+    of = cases.eks_spot()
+    task = of.plan.task.model_copy(update={"lora_targets": targets})
+    env = runs.variables(dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task)))
+    assert env.get("SIZEWELL_LORA_TARGETS") == told

@@ -90,7 +90,34 @@ def test_a_model_that_was_sized_by_its_config_json_needs_the_place_of_its_weight
         with pytest.raises(ConfigError, match=r"was sized by models/config\.json, which has no weights") as error:
             reach.check(bare, internet=True)
         assert "(`--model`)" in str(error.value)
+        with pytest.raises(ConfigError) as closed:
+            reach.check(bare, internet=False)
+        assert "a name on the Hub" in str(error.value)
+        assert ("a name on the Hub" in str(closed.value)) is bool(variables)  # where nothing leads there
     reach.check(dataclasses.replace(of, run=dataclasses.replace(of.run, model="org/model")), internet=True)
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "lacking"),
+    [
+        ("vllm", "microsoft/deberta-v3-base", True),
+        ("vllm", "sentence-transformers/all-mpnet-base-v2", True),
+        ("vllm", "BAAI/bge-reranker-v2-m3", False),
+        ("text-embeddings-inference", "sentence-transformers/all-mpnet-base-v2", False),
+    ],
+)
+def test_a_model_that_an_engine_has_no_layers_of_is_not_launched_on_it(engine, model, lacking):
+    of = served(engine, model)
+    assert any("has no " + model in str(each) for each in refused(of)) is lacking
+    assert not refused(dataclasses.replace(of, run=dataclasses.replace(of.run, command=("python3", "serve.py"))))
+
+
+def refused(of):
+    try:
+        serving.possible(of)
+    except ConfigError as error:
+        return [each.message for each in error.faults]
+    return []
 
 
 def test_a_repository_of_models_is_no_name_on_the_hub():

@@ -13,8 +13,7 @@ from sizewell.launch.serving import converting, longest_request, unloaded
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.decision import Task
-from sizewell.sizing.records.launching import LEAST_ROOM, beyond_batch
+from sizewell.sizing.records.launching import LEAST_ROOM, beyond_batch, longest_answer
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
 PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most
@@ -64,7 +63,9 @@ def command(launch: Launch) -> list[str]:
     if longest := longest_request(task, least=LEAST_ROOM):
         settings["max_model_len"] = longest
     settings["max_tokens"] = longest_answer(task, longest)
-    if not launch.machine.bf16:
+    if task.weights == "fp32":
+        settings["dtype"] = "float32"
+    elif not launch.machine.bf16:
         settings["dtype"] = "half"
     if word := converting(launch, ENGINE):
         settings["quantization"] = word
@@ -78,16 +79,6 @@ def command(launch: Launch) -> list[str]:
     ]
     words += ["--model", launch.run.model or task.model or ""]
     return ["python3", f"{pods.SCRIPTS}/batch_infer.py", *words, *[f"{key}={value}" for key, value in settings.items()]]
-
-
-def longest_answer(task: Task, longest: int) -> int:
-    """Tokens at which an answer is cut: twice the mean, as of whole requests, since half of all answers pass the mean.
-
-    >>> longest_answer(Task(output_tokens=200), 7168), longest_answer(Task(output_tokens=3000), 4096)
-    (400, 4096)
-    """
-    wanted = 2 * (task.output_tokens or 0)
-    return min(wanted, longest or wanted)
 
 
 def _replicas(launch: Launch) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def is_file(model: str) -> bool:
     return model.lower().endswith(".json")
 
 
-def unnamed(launch: Launch) -> list[Fault]:
+def unnamed(launch: Launch, *, internet: bool) -> list[Fault]:
     """That the weights of a model that was sized by its config.json are named nowhere."""
     run, task = launch.run, launch.task
     if run.model or run.command or launch.plan.kind == "notebook" or not is_file(task.model or ""):
@@ -57,7 +57,11 @@ def unnamed(launch: Launch) -> list[Fault]:
     message = f"is missing: the model was sized by {task.model}, which has no weights"
     trained = launch.plan.kind in ("training", "fine-tuning")
     buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
-    places = "a name on the Hub, a folder or a bucket" if buckets and not trained else "a name on the Hub or a folder"
+    several = ["a name on the Hub"] * (internet or "HF_ENDPOINT" in dict(run.env)) + [
+        "a folder of the image or of a volume"
+    ]
+    several += ["a bucket that the run may read"] * (bool(buckets) and not trained)
+    places = " or ".join((", ".join(several[:-1]), several[-1]) if several[1:] else several)
     return [Fault(path=at, message=message, fix=f"set {at} (`--model`) to where they lie: {places}")]
 
 
@@ -92,7 +96,7 @@ def check(launch: Launch, *, internet: bool, adopted: bool = False) -> None:
     """ConfigError where the run downloads a model from the Hub and its network does not lead there, or no disk of the
     machines holds it; what disks the machines of an adopted cluster have is not known.
     """
-    faults, at = unnamed(launch), f"run.{launch.plan.name}"
+    faults, at = unnamed(launch, internet=internet), f"run.{launch.plan.name}"
     faults += [] if adopted else beyond_disk(launch)
     for key, model in ({} if internet else hub_models(launch)).items():
         message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"

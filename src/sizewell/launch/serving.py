@@ -265,6 +265,13 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{engine.name} does not serve {task.family} models",
         f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",
     )
+    lacking = engine.without(run.model, task.model)
+    must(
+        own or not lacking,
+        "command",
+        f"is missing: {engine.name} has no {lacking}, and would end at start",
+        f"give {at}.command and an image that has it, or set {at}.engine to one that has it",
+    )
     wrong += [] if own else [*_elsewhere(launch, engine, named or ""), *unloaded(launch, engine)]
     must(
         own or not task.adapters or ("adapters" in engine.flags and task.family in (None, "decoder")),
@@ -562,7 +569,7 @@ def longest_request(task: Task, *, least: int = 0) -> int:
 def _precision(launch: Launch, engine: InferenceEngine) -> list[str]:
     """Flags for weights and cache; a model that the run names itself says in its own files how it is stored."""
     task, words = launch.task, []
-    if not launch.machine.bf16:
+    if not launch.machine.bf16 and task.weights != "fp32":
         words += engine.words("dtype", "fp16")
     elif task.weights in SIXTEEN_BIT:
         words += engine.words("dtype", task.weights)

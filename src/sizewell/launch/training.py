@@ -93,6 +93,7 @@ def variables(launch: Launch) -> dict[str, str]:
         "DIMENSIONS": ",".join(f"{key}={value}" for key, value in (task.dimensions or {}).items()),
         "METHOD": task.method,
         "LORA_RANK": task.lora_rank,
+        "LORA_TARGETS": ",".join(task.lora_targets or ()),
         "NO_SYNC": 1 if task.no_sync else None,
         "PRECISION": task.precision,
         "SEQUENCE_LENGTH": task.sequence_length,

@@ -186,6 +186,13 @@ def test_adapters_are_on_the_matrices_that_are_named_and_a_name_that_is_not_ther
         "q_proj",
         "v_proj",
     ]
+    for targets, matrices, own in (
+        ("q_proj,v_proj", ("gpt_neox.layers.0.attention.query_key_value",), ["query_key_value"]),
+        ("q_proj,o_proj", ("h.0.attn.c_attn", "h.0.attn.c_proj", "h.0.mlp.c_proj"), ["c_attn", "attn.c_proj"]),
+        ("gate_proj,up_proj,down_proj", ("mlp.gate_up_proj", "mlp.down_proj"), ["gate_up_proj", "down_proj"]),
+        ("c_attn", ("h.0.attn.c_attn",), ["c_attn"]),
+    ):
+        assert replace(tuned, lora_targets=targets).adapted(matrices) == own
     for wrong, said in (
         ("q_proj,c_attn", "is named c_attn; there are k_proj, o_proj, q_proj, v_proj"),
         (",", "nothing"),

@@ -163,6 +163,8 @@ class TaskArgs(TypedDict):
     """optimizer, where its state and its step are the host's; the entry scripts keep it on the device."""
     lora_rank: NotRequired[int]
     """Rank of the adapters."""
+    lora_targets: NotRequired[list[str]]
+    """Matrices with adapters: all-linear, or q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj."""
     no_sync: NotRequired[bool]
     """Whether gradients are reduced after the last micro-batch of a step alone."""
     sequence_length: NotRequired[int]

@@ -22,6 +22,18 @@ from store import RefusedError, Store, StoreError, connect
 DONE, WRONG_INPUT, STORE_DOWN, AGAIN, OVER = 0, 64, 69, 75, 76
 TRIES = 3  # saves that may fail one after another before the run ends
 ALL_LINEAR = "all-linear"  # peft's word for every matrix but the output head
+# What other models of transformers have where Llama has these (models/*/modeling_*.py of transformers 5.24): one matrix
+# that several are parts of, else another name. What is too short to be told apart has its parent's name before it.
+_WHOLE = ("qkv_proj", "query_key_value", "Wqkv", "c_attn")
+ELSEWHERE = {
+    "q_proj": _WHOLE,
+    "k_proj": _WHOLE,
+    "v_proj": _WHOLE,
+    "o_proj": ("out_proj", "attn.c_proj", "self_attn.dense", "attention.dense", "self_attention.dense"),
+    "gate_proj": ("gate_up_proj",),
+    "up_proj": ("gate_up_proj", "dense_h_to_4h", "fc1", "fc_in", "c_fc"),
+    "down_proj": ("dense_4h_to_h", "fc2", "fc_out", "mlp.c_proj"),
+}
 MARGIN = 1.2  # a save is tried where the last one took less than the time left, with this to spare
 
 
@@ -112,19 +124,27 @@ class Settings:
         return {key: getattr(self, key) for key in kept if not (key == "dimensions" and self.model)}
 
     def adapted(self, matrices: Iterable[str]) -> str | list[str]:
-        """What peft's `target_modules` is, of a model with these matrices. peft itself passes over a name that it does
-        not find as long as it finds another, and would train less than was asked for.
+        """What peft's `target_modules` is, of a model with these matrices; q_proj and its like are found under the
+        model's own names. peft itself passes over a name that it does not find as long as it finds another, and would
+        train less than was asked for.
         """
         if self.lora_targets == ALL_LINEAR:
             return ALL_LINEAR
+        names = [f".{name}" for name in matrices]
         wanted = [each.strip() for each in self.lora_targets.split(",") if each.strip()]
-        there = {name.rpartition(".")[2] for name in matrices}
-        if missing := [each for each in wanted if each not in there] or (not wanted and ["nothing"]):
+        found = {
+            each: next(
+                (own for own in (each, *ELSEWHERE.get(each, ())) if any(n.endswith(f".{own}") for n in names)), ""
+            )
+            for each in wanted
+        }
+        there = {name.rpartition(".")[2] for name in names}
+        if missing := [each for each, own in found.items() if not own] or (not wanted and ["nothing"]):
             raise WrongInputError(
                 f"lora_targets {self.lora_targets!r}: no matrix of this model is named {', '.join(missing)}; there are "
                 f"{', '.join(sorted(there))}, and {ALL_LINEAR} for all but the output head"
             )
-        return wanted
+        return list(dict.fromkeys(found.values()))
 
     def rate(self, step: int) -> float:
         """Learning rate of a step: linear to the peak, then a cosine to a tenth of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -175,6 +176,7 @@ class InferenceEngine:
     lacks: Mapping[str, str] = field(
         default_factory=dict
     )  # family -> the package for it that its own images are without
+    unserved: str = ""  # pattern of the names and types of models whose layers it has not
     package: str = ""  # name of its releases: `<package>_flags.json` beside the record has the flags of each
 
     @property
@@ -196,6 +198,20 @@ class InferenceEngine:
         (False, True, False)
         """
         return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
+
+    def without(self, *models: str | None) -> str:
+        """The first of a model's names, or its type, whose layers the engine has not; "" where none is known.
+
+        >>> from sizewell.sizing.catalog.engines import ENGINES
+        >>> lacking = ENGINES["vllm"].without
+        >>> lacking("google-t5/t5-large"), lacking("deberta-v2"), lacking("sentence-transformers/all-mpnet-base-v2")
+        ('google-t5/t5-large', 'deberta-v2', 'sentence-transformers/all-mpnet-base-v2')
+        >>> lacking("BAAI/bge-m3", "xlm-roberta", None), lacking("google/t5gemma-2b"), lacking("distilbert")
+        ('', '', '')
+        """
+        pattern = rf"(?:^|[-_./])(?:{self.unserved})(?=$|[-_.])"
+        found = (name for name in models if name and self.unserved and re.search(pattern, name, re.IGNORECASE))
+        return next(found, "")
 
     def converting(self, weights: str, release: tuple[int, ...]) -> str | None:
         """The word that asks a release for a format; the oldest where the release is not known, None where it cannot.

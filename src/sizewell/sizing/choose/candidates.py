@@ -627,7 +627,7 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
 
 # vLLM ends at start: "The model type 'gemma3' does not support float16" (vllm-project/vllm issues 14817 and 18733,
 # read 2026-11-28; its list has gemma2, gemma3, gemma3_text, glm4 and plamo2). TEI computes in fp16 there as well.
-NO_FP16 = ("vllm", "tei")
+NO_FP16 = ("vllm", "text-embeddings-inference")
 
 
 def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str) -> tuple[str, str]:

@@ -39,6 +39,7 @@ from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.predict.memory import loading_bytes, longest_held
+from sizewell.sizing.predict.memory.states import lora_targets, lora_widths
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.spot import FAILURE_DEVICE_HOURS, LOST_BY_HAND, reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
@@ -62,9 +63,10 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
-from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
+from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, longest_answer, tokens_taken
 from sizewell.sizing.units import GIB, durations_apart, plural, short_duration
 from sizewell.sizing.workload.architecture import read_at_most
+from sizewell.sizing.workload.model import PROJECTIONS
 from sizewell.sizing.workload.precision import prepared
 
 if TYPE_CHECKING:
@@ -115,7 +117,8 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
             *(own := _launched(chosen, task, layout)),
             *(() if any(note.startswith("launched by ") for note in own) else _trained_on(spec, chosen)),
             *_batch_launched(spec, chosen, task),
-            *_served_launched(chosen, task),
+            *_served_launched(spec, chosen, task),
+            *_in_fp16(chosen, task),
             *_block_unbought(spec, chosen),
             *_block_too_long(spec, chosen),
             *_on_hosts(chosen),
@@ -197,7 +200,10 @@ def _block_too_long(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
     return (f"capacity.block.duration is {plural(bought, 'day')}: {takes}, duration: {text} would do{saves}",)
 
 
-def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
+LISTED = "; engine: text-embeddings-inference serves the models that its documentation lists"
+
+
+def _served_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
     """What the launch of a served model or of a batch will ask for: a command, or a checkpoint of one's own."""
     need, accelerator = chosen.setting.need, chosen.candidate.accelerator
     if task is None or need.serving is None or need.kind == "notebook":
@@ -207,6 +213,12 @@ def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
     if engine is None:
         why = f"{need.engine} has no template ({', '.join(ENGINES)} have)"
         return (f"launched by {run}.command of your own and an image with {need.engine}: {why}",)
+    config = (spec.model.config if spec.model else None) or {}
+    if lacking := engine.without(task.model, str(config.get("model_type") or "")):
+        other = "" if task.family != "encoder" else LISTED
+        return (
+            f"launched by {run}.command of your own and an image that has it: {engine.name} has no {lacking}{other}",
+        )
     if prepared(engine, task.model, task.weights):
         why = f"{engine.name} does not convert them on loading"
         return (f"weights in {task.weights} are prepared beforehand and named as {run}.model at launch: {why}",)
@@ -234,6 +246,18 @@ def loading_here(job: ServingJob, tensor: int, accelerator: Accelerator) -> floa
     return needed if needed > has else 0.0
 
 
+def _in_fp16(chosen: Option, task: Task | None) -> tuple[str, ...]:
+    """That a served model of bf16 is computed in fp16, where the GPU has nothing else of 16 bits."""
+    need, accelerator = chosen.setting.need, chosen.candidate.accelerator
+    if task is None or need.serving is None or accelerator.runtime != "cuda" or accelerator.flop_per_s.get("bf16"):
+        return ()
+    engine = ENGINES.get(need.engine) if need.engine else engine_for(task.family, accelerator.runtime)
+    if engine is None or "dtype" not in engine.flags or task.weights in ("fp16", "fp32"):
+        return ()
+    limits = "its numbers end at 65,504, where those of bf16 go on: compare some answers first"
+    return (f"computed in fp16, for {accelerator.name} has no bf16 ({limits}, or name a newer accelerator)",)
+
+
 def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
     """What the launch of a batch will ask for: a program of one's own, or where its records are."""
     if chosen.setting.need.batch is None or task is None:
@@ -243,12 +267,16 @@ def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tu
         return (f"launched by {own}, not by the batch script: {each.path} {each.message} ({each.software})",)
     if spec.batch is not None and spec.batch.images is not None:
         return (f"launched by {own}, not by the batch script: batch_infer.py sends no pictures (vLLM's LLM.chat)",)
+    limit = longest_answer(task, task.request_tokens_max or 0)
+    cut = (
+        f"answers are cut at {limit:,} tokens (max_tokens), for the mean is {task.output_tokens:,}: their lines say so"
+    )
     kept = _storage(spec, chosen)
     if kept is not None and kept.location and "://" in kept.location:
-        return ()
+        return (cut,)
     lacks = "data.size" if spec.data is not None and spec.data.location else "data.location"
     where = "add data: {location: s3://..., size: ...} to the spec and decide again"
-    return (f"launch needs the place of the records ({lacks} is not stated): {where}, or {own}",)
+    return (cut, f"launch needs the place of the records ({lacks} is not stated): {where}, or {own}")
 
 
 def _better_batch(chosen: Option) -> tuple[str, ...]:
@@ -545,6 +573,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "offload": "optimizer" if run.cpu_offload else None,
             "experts": made.experts or None,
             "lora_rank": run.lora_rank or None,
+            "lora_targets": adapted(run) or None,
             "no_sync": run.unsharded_gradients or None,
             "sequence_length": run.sequence_length or None,
             "samples_per_step": run.global_batch,
@@ -584,6 +613,18 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         fields |= {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "latency_s": level.e2e_s}
         fields["percentile"] = level.percentile
     return Task(**fields)
+
+
+def adapted(run: TrainingJob) -> tuple[str, ...]:
+    """The matrices that get adapters, as they are sized: by the names that Llama has for them, all-linear where these
+    are all that the model has; () where none is trained.
+    """
+    if run.method not in ("lora", "qlora"):
+        return ()
+    there = [key for key, width in lora_widths(run.architecture, experts=1).items() if width]
+    matrices = there or PROJECTIONS  # of a model whose dimensions nobody knows
+    chosen = [key for key in matrices if key in lora_targets(run)]
+    return ("all-linear",) if len(chosen) == len(matrices) else tuple(f"{key}_proj" for key in chosen)
 
 
 def _checkpoint(chosen: Option) -> Checkpoint:

@@ -253,6 +253,7 @@ class Task(_Record):
     optimizer: str | None = None
     offload: str | None = None  # optimizer: its state and its step are the host's
     lora_rank: int | None = None
+    lora_targets: tuple[str, ...] | None = None  # all-linear, or q_proj and its like: as Llama names its matrices
     no_sync: bool | None = None  # gradients are reduced after the last micro-batch of a step alone
     sequence_length: int | None = None  # training: of a sample; serving: of a mean request, prompt and answer together
     request_tokens_max: int | None = None  # serving: of the longest request that the engine takes

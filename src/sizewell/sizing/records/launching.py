@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.records.decision import Parallelism, Task
 
 Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
@@ -43,7 +44,8 @@ def sequences_at_once(concurrency: int) -> int:
     return max(_SEQUENCES, 4 * concurrency)
 
 
-LEAST_ROOM: Final = 2048  # tokens of a record of a batch that are taken at least: one that is too long ends its piece
+LEAST_ROOM: Final = 2048  # tokens of a batch's record that are taken at least: a small mean says little of the
+# longest, whose line has an error in place of an answer
 
 
 def tokens_taken(mean: float, *, longest: float = 0.0, limit: int | None = None, held: float = math.inf) -> int:
@@ -62,6 +64,16 @@ def tokens_taken(mean: float, *, longest: float = 0.0, limit: int | None = None,
     if held < wanted:
         wanted = max(math.ceil(mean), int(held // 1024 * 1024))
     return min(wanted, limit or wanted)
+
+
+def longest_answer(task: Task, longest: int) -> int:
+    """Tokens at which a batch cuts an answer: twice the mean, as of whole requests, since about half pass the mean.
+
+    >>> longest_answer(Task(output_tokens=200), 7168), longest_answer(Task(output_tokens=3000), 4096)
+    (400, 4096)
+    """
+    wanted = 2 * (task.output_tokens or 0)
+    return min(wanted, longest or wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +135,9 @@ def beyond_batch(task: Task) -> tuple[Beyond, ...]:
     [False, True]
     """
     if task.family in (None, "decoder"):
+        if lacking := ENGINES["vllm"].without(task.model):
+            message = f"is {lacking}: vLLM, which batch_infer.py runs, has no such model"
+            return (Beyond(path="task.model", message=message, software="transformers' generate"),)
         if task.output_tokens:
             return ()
         message = "is 0 (batch.output_tokens_per_record): records are embedded, and batch_infer.py writes texts"

@@ -349,10 +349,10 @@ _TARGETS_MLP = ("gate", "up", "down")
 
 
 def lora_targets(job: TrainingJob) -> tuple[str, ...]:
-    """The matrices that get adapters: as stated, else what the engine takes by default."""
+    """The matrices that get adapters: as stated, else what the engine takes by default; an entry script takes all."""
     if job.lora_targets:
         return job.lora_targets
-    if job.engine in ("litgpt", "transformers", "transformers-2024", "peft"):
+    if not job.entry_script and job.engine in ("litgpt", "transformers", "transformers-2024", "peft"):
         return ("q", "v")
     if job.engine == "torchtune":
         return ("q", "v", "o")
