@@ -685,6 +685,18 @@ def test_the_model_and_the_work_can_be_given(sizewell: Sizewell) -> None:
     assert "mine.yaml already exists and is kept" in again.err
 
 
+def test_a_given_model_stands_where_the_file_names_none_that_is_known(sizewell: Sizewell) -> None:
+    two, devices = "services:\n", "deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}"
+    for name, model in (("a", "Qwen/Qwen3-8B"), ("b", "acme/own")):
+        two += f"  {name}: {{image: vllm/vllm-openai, command: --model {model}, {devices}}}\n"
+    Path("compose.yaml").write_text(two)
+    run = sizewell("import", "compose.yaml", "--model", "Qwen/Qwen3-14B")
+    assert run.code == 0, run.err
+    assert "model: Qwen/Qwen3-8B" in Path("a.yaml").read_text()
+    assert "model: Qwen/Qwen3-14B" in Path("b.yaml").read_text()
+    assert "--model Qwen/Qwen3-14B: the file names Qwen/Qwen3-8B" in re.sub(r"\s+", " ", run.out)
+
+
 def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: Sizewell, project: Path) -> None:
     assert sizewell("import", LINE, "--stack", "dev-aws").code == 0
     text = (project / "stacks/specs/dev-aws/service.yaml").read_text()

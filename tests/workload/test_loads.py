@@ -139,7 +139,7 @@ LOADS = {
     (TEXT, f"{{rps: 1, kv_cache_miss_rate: 0.2, {TOKENS}}}"): {"prefix": "80%"},
     (TEXT, f"{{rps: 1, cached: 90%, {TOKENS}}}"): {"prefix": "90%"},
     (TEXT, f"{{rps: 1, cached_input_tokens: 300, {TOKENS}}}"): {"prefix": "75%"},
-    (TEXT, "{rps: 1, system_prompt_tokens: 100, words_per_message: 300, output_tokens: 9}"): {"prefix": "25%"},
+    (TEXT, "{rps: 1, system_prompt_tokens: 100, words_per_message: 300, output_tokens: 9}"): {"input_tokens": 500, "prefix": "20%"},
     (TEXT, f"{{queries_per_second: 2k, {TOKENS}}}"): {"rps": 2000},
     (TEXT, f"{{claims_per_week: 1400, {TOKENS}}}"): {"rps": "200/d"},
     (WHISPER, "{concurrent_calls: 120}"): {"rps": 4, "audio": "30s"},

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+import yaml
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.workload.read import parse_spec
+from sizewell.sizing.workload.repair import repaired
+from sizewell.sizing.workload.text import load_mapping
 
 SERVES = "name: n\nkind: inference\nmodel: Qwen/Qwen3-8B\n"
 HEARS = "name: n\nkind: inference\nmodel: openai/whisper-large-v3\n"
@@ -58,6 +64,79 @@ def test_no_number_is_lost(text: str, fixes: dict[str, str]) -> None:
     for key, fix in fixes.items():
         path = next(path for path in made if path.rpartition(".")[2] == key)
         assert made[path].startswith(fix), (path, made[path])
+
+
+def made(text: str) -> dict[str, Any]:
+    """The section of the load with all fixes of its one message done, which is then read."""
+    raw = load_mapping(text, "x.yaml")
+    with pytest.raises(SpecError) as error:
+        parse_spec(text, catalog=load())
+    for fault in error.value.faults:
+        changed = repaired(raw, fault)
+        assert changed is not None, fault
+        raw = changed
+    parse_spec(yaml.safe_dump(raw), catalog=load())
+    return next(value for key, value in raw.items() if key in ("traffic", "batch", "training"))
+
+
+@pytest.mark.parametrize(
+    ("load_section", "wanted"),
+    [
+        ("rps: 2, chunks_per_request: 8, chunk_tokens: 500, system_prompt_tokens: 700, question_tokens: 60",
+         {"input_tokens": 4760, "prefix": "14.7%"}),
+        ("rps: 2, chunks: 8, tokens_per_chunk: 500, question_words: 60", {"input_tokens": 4080}),
+        ("rps: 2, few_shot_examples: 6, tokens_per_example: 150, question_tokens: 80",
+         {"input_tokens": 980, "prefix": "91.8%"}),
+        ("rps: 2, few_shot_examples: 6, example_tokens: 150, input_tokens: 400", {"input_tokens": 1300}),
+        ("rps: 2, few_shot_examples: 2, example_tokens: 150, input_tokens: 400", {"input_tokens": 400}),
+        ("requests_per_day: 20000, top_k: 5, chunk_size: 512, system_prompt: 400",
+         {"rps": "20000/d", "input_tokens": 2960, "prefix": "13.5%"}),
+        ("requests_per_day: 20000, retrieved_chunks: 5, chunk_size: 512, prompt_template_tokens: 400",
+         {"rps": "20000/d", "input_tokens": 2960, "prefix": "13.5%"}),
+        ("rps: 2, history_turns: 6, tokens_per_turn: 200", {"input_tokens": 1200}),
+        ("rps: 2, email_words: 300, reply_characters: 800", {"input_tokens": 400}),
+        ("rps: 2, words_in: 600, words_out: 150", {"input_tokens": 800}),
+        ("rps: 2, pages: 3, answer_words: 150", {"input_tokens": "2k"}),
+        ("rps: 2, input_words: 600, input_characters: 3600", {"input_tokens": 800}),
+    ],
+)  # fmt: skip
+def test_parts_of_a_prompt_add_up(load_section: str, wanted: dict[str, object]) -> None:
+    written = "" if re.search("reply|answer|words_out", load_section) else ", output_tokens: 200"
+    section = made(f"{SERVES}traffic: {{{load_section}{written}}}\n")
+    assert section == {"rps": 2, "output_tokens": 200, **wanted}
+
+
+@pytest.mark.parametrize(
+    ("load_section", "rate"),
+    [
+        ("cameras: 40, fps: 2", 80),
+        ("cameras: 40, frames_per_second_per_camera: 2", 80),
+        ("robots: 12, images_per_second: 30", 360),
+        ("sensors: 400, readings_per_minute: 2", "800/min"),
+        ("machines: 400, messages_per_minute: 2", "800/min"),
+        ("users: 300, requests_per_day: 5000", "5000/d"),
+        ("customers: 300, requests_per_second: 2", 2),
+    ],
+)
+def test_a_rate_beside_those_who_bring_it_is_of_each_or_of_all(load_section: str, rate: object) -> None:
+    model = SERVES.replace("Qwen3-8B", "Qwen2.5-VL-7B-Instruct")
+    section = made(f"{model}traffic: {{{load_section}, {TOKENS}}}\n")
+    assert section["rps"] == rate
+    assert section["input_tokens"] == 900
+    assert ("images" in section) is bool(re.search("fps|frames|images", load_section))
+
+
+def test_lengths_of_records_are_in_any_unit() -> None:
+    head = f"{BATCH}batch: {{records: 10k, window: 8h, "
+    assert made(f"{head}words: 300, output_words: 150}}\n")["tokens_per_record"] == 400
+    emails = (
+        f"{BATCH}batch: {{emails: 10k, email_words: 300, reply_words: 150, system_prompt_words: 200, window: 8h}}\n"
+    )
+    assert made(emails)["tokens_per_record"] == 667
+
+
+def test_microphones_are_heard_at_once() -> None:
+    assert made(f"{HEARS}traffic: {{microphones: 40}}\n") == {"rps": 1.333, "audio": "30s"}
 
 
 def test_what_the_fixes_make_is_said() -> None:

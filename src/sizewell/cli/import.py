@@ -249,7 +249,14 @@ def _with_settings(text: str) -> str:
 
 def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[str, Any]], catalog: Catalog) -> _Spec:
     called, shown = source.called, source.shown
-    model = args.model or _model(draft, catalog)
+    model = _model(draft, catalog)
+    if args.model and _is_known(model, catalog):
+        if model != args.model:
+            draft.leave(
+                f"--model {args.model}", f"the file names {model}; to take another one, change model: in the spec"
+            )
+    else:
+        model = args.model or model
     workload = args.workload or _workload(draft, model, catalog)
     if "$" in model:
         raise UsageError(
@@ -324,8 +331,7 @@ def _model(draft: Draft, catalog: Catalog) -> str:
     from sizewell.sizing.workload.precision import weights_of_name
 
     name = draft.model
-    known = {each_alias for each in catalog.models.values() for each_alias in each.aliases} | set(catalog.models)
-    if not name or name in known:
+    if not name or _is_known(name, catalog):
         return name
     if file := re.fullmatch(r"(?:.*/)?([\w.-]+?)(?:[-_.](i?q\d\w*|f16|bf16))?\.gguf", name, re.IGNORECASE):
         same = same_words(file[1], catalog.models)
@@ -335,7 +341,7 @@ def _model(draft: Draft, catalog: Catalog) -> str:
             return same[0]
     for suffix, weights in _SUFFIXES:
         bare = re.sub(suffix, "", name, flags=re.IGNORECASE)
-        if bare != name and bare in known:
+        if bare != name and _is_known(bare, catalog):
             draft.take("model.weights", weights, f"the name {name}")
             return bare
     row = alias("model", name)
@@ -347,6 +353,10 @@ def _model(draft: Draft, catalog: Catalog) -> str:
     if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
         draft.take("model.weights", "int4", f"Ollama's tag {name}")
     return row.meant if row is not None and row.why != CLOSED else name
+
+
+def _is_known(name: str, catalog: Catalog) -> bool:
+    return name in catalog.models or any(name in each.aliases for each in catalog.models.values())
 
 
 def _of_one_shape(one: Architecture, two: Architecture) -> bool:

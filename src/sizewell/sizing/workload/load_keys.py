@@ -16,6 +16,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.units import UnitError, count, period_s, show_count
 from sizewell.sizing.workload.load_words import (
     COUNTED,
+    SIDES,
     TEXT,
     Text,
     in_unit,
@@ -61,7 +62,7 @@ PICTURES: Final = re.compile(r"images|pictures|photos|photographs|frames|screens
 SIZE: Final = re.compile(r"(?:(?:image|picture|photo|frame|output)_)?(?:size|resolution|side)")
 # What one request reads several of, where the model writes an answer to all of them; else each is read on its own.
 READ_TOGETHER: Final = re.compile(
-    r"(?:[a-z]+_)?(?:documents|docs|passages|candidates|pairs|chunks|snippets|paragraphs|sections|contexts|excerpts|"
+    r"(?:history|previous|past|prior|earlier|recent)_[a-z]+|(?:[a-z]+_)*(?:documents|docs|passages|candidates|pairs|chunks|snippets|paragraphs|sections|contexts|excerpts|"
     r"sources|results|hits|articles|files|chapters|sentences|examples|shots)"
 )
 _AT_ONCE: Final = re.compile(
@@ -149,11 +150,30 @@ def parts_of(section: Mapping[str, object], stands: tuple[str, ...], known: Know
     parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in stands]
     parts = [part for part in parts if (part.number or seconds_of(part)) and not _of_hardware(part)]
     things = {thing for part in parts for thing in (part.per, "" if measures(part) else singular(part.what)) if thing}
+    things |= {thing.rpartition("_")[2] for thing in things}
     writes = known.kind in ("", "decoder")
     made = [_of_a_text(part, parts, section, writes=writes) for part in parts]
-    return _watched([_of_a_thing(part, things) for part in made], known)
+    return _watched([_of_what_is_read(_of_a_thing(part, things)) for part in made], known)
 
 
+def _of_what_is_read(part: Part) -> Part:
+    """A length of a text of which nothing says that it is written: question_words and few_shot_tokens are of a prompt.
+
+    >>> [_of_what_is_read(part_of(name, 9)).what for name in ("question_words", "max_context_tokens", "cached_tokens")]
+    ['input_words', 'max_context_tokens', 'cached_tokens']
+    """
+    of, _, size = part.what.rpartition("_")
+    plain = size in COUNTED and size != "pages" and not part.per and not part.period and not seconds_of(part)
+    if not plain or not of or of in SIDES or _NO_TEXT.search(of):
+        return part
+    return replace(part, what=f"input_{size}")
+
+
+# Words of what is no length of one text: limits, sums, statistics, what a cache has, and what a run is.
+_NO_TEXT: Final = re.compile(
+    r"(?:^|_)(?:max|min|limit|batch|total|all|budget|p\d\d|peak|train|training|corpus|dataset|vocab|special|cached?|"
+    r"reused|eval|pad|hit|miss|kv|step|num|new|output|generated|seq|sequence|block|draft|speculative|image|video|audio)(?:_|$)"
+)
 _HARDWARE: Final = frozenset({"node", "machine", "gpu", "device", "host", "instance", "server", "nproc", "cpu"})
 
 

@@ -20,7 +20,7 @@ from sizewell.sizing.workload.load_keys import (
     part_of,
     singular,
 )
-from sizewell.sizing.workload.load_things import Load, exact, is_one, tokens_each
+from sizewell.sizing.workload.load_things import Load, Size, exact, is_one, tokens_each
 from sizewell.sizing.workload.load_words import is_thought, number_of
 from sizewell.sizing.workload.ways_out import way_out
 
@@ -51,33 +51,43 @@ def seen_of(load: Load, section: Mapping[str, object], pictures: Mapping[str, st
     )
 
 
-def size_lines(load: Load, section: Mapping[str, object], homes: Mapping[str, str]) -> dict[str, str]:
-    """The lines of all sizes but pictures: the first of a kind writes it, with all others of its kind in it."""
+def size_lines(
+    load: Load, section: Mapping[str, object], homes: Mapping[str, str], *, prefix: bool = False
+) -> dict[str, str]:
+    """The lines of all sizes but pictures: the first of a kind writes it, with all others of its kind in it.
+
+    `prefix`: a model that keeps what it has read, of which the share that repeats is written too.
+    """
     lines: dict[str, str] = {}
     for home in dict.fromkeys(homes.values()):
         sizes = [size for size in load.sizes if homes.get(size.of) == home]
         if not sizes:
             continue
         whole = sum((load.of_request(size) for size in sizes), Fraction(0))
+        added = sum((load.of_request(size) for size in sizes if is_thought(size.part.key)), Fraction(0))
+        if home in _READ:
+            whole, added = read_in_all(load, section, home)
         if "audio" in home:
             shown: object = show_duration(float(whole))
         else:
             [first, *others] = sizes
             as_it_is = not others and whole == first.each == exact(first.part.number)
             shown = first.part.value if as_it_is else show_count(max(round(whole), 1))
-        thought = sum((load.of_request(size) for size in sizes if is_thought(size.part.key)), Fraction(0))
         stated = number_of(section.get(home)) or 0
-        if thought and stated:
-            shown, said = show_count(round(exact(stated) + thought)), f" (in place of {section[home]})"
+        if added and stated:
+            shown, said = show_count(round(exact(stated) + added)), f" (in place of {section[home]})"
         elif home in section:
             shown, said = section[home], ""
         else:
             said = next((f" ({size.said}: with the tokens of your own)" for size in sizes if size.said), "")
+            again = sum((load.of_request(size) for size in sizes if _is_again(size, load)), Fraction(0))
+            if again == whole and home in _READ:
+                said = " (without the question itself, whose tokens are to be added)"
+            elif prefix and again and added:
+                said = f", prefix: {show_share(round(float(again / whole), 3))}{said}"
         left = f"leave it out: it is in {home}: {shown}"
         for index, size in enumerate(sizes):
-            lines[size.part.key] = (
-                left if index or (home in section and not thought) else f"write {home}: {shown}{said}"
-            )
+            lines[size.part.key] = left if index or (home in section and not added) else f"write {home}: {shown}{said}"
         for size in sizes:
             for part in load.chain[load.request + 1 : load.place(size) + 1]:
                 lines.setdefault(part.key, left)
@@ -191,52 +201,34 @@ def _drawn(what: str, value: object, section: Mapping[str, object], known: Known
     return None
 
 
-# The parts of a prompt, of which those before the question are the same in the next request of whoever asked.
-_AGAIN: Final = (
-    "system prefix shared history conversation_history chat_history few_shot shots template tools tool instructions "
-    "persona"
+_READ: Final = ("input_tokens", "tokens_per_record")
+# Parts of a prompt that are the same in the next request of whoever asked.
+_AGAIN: Final = re.compile(
+    r"(?:^|_)(?:system|prefix|shared|history|shots?|template|tools?|instructions?|persona|previous|past|prior|earlier)(?:_|$)"
 )
-_FRESH: Final = "context new user question query message turn retrieved retrieval documents docs rag passages evidence"
-_PART_OF_PROMPT: Final = re.compile(
-    rf"(?P<part>{'|'.join(f'{_AGAIN} {_FRESH}'.split())})(?:_(?:prompt|message|input|text|context|definitions))?_tokens"
-)
-_ALONE: Final = {"user_tokens", "question_tokens", "query_tokens", "message_tokens", "turn_tokens"}
-_WROTE: Final = re.compile(r"(?:[a-z]+_)*(?:output|outputs|answer|reply|response|completion|generated)(?:_[a-z]+)?")
+_WHOLE: Final = re.compile(r"(?:[a-z]+_)?input_[a-z]+|[a-z]+_per_(?:request|record|call|prompt|input)|[a-z]+")
 
 
-def of_prompt(section: Mapping[str, object], known: Known) -> tuple[dict[str, object], dict[str, str]]:
-    """A prompt that is stated in parts, as its tokens and the share that repeats: the keys of a spec, and the lines.
+def _is_again(size: Size, load: Load) -> bool:
+    place = load.place(size)
+    keys = [size.part.key, *(part.key for part in load.chain[load.request + 1 : place + 1])]
+    return size.of == "input" and any(map(_AGAIN.search, keys))
 
-    >>> made, lines = of_prompt({"history_tokens": 6000, "new_tokens": 200, "output_tokens": 500}, Known())
-    >>> made, lines["history_tokens"]
-    ({'input_tokens': 6200, 'prefix': '96.8%'}, 'write input_tokens: 6200, prefix: 96.8% (history_tokens and new_tokens)')
-    >>> of_prompt({"input_tokens": 900, "new_tokens": 200}, Known())
-    ({'output_tokens': 200}, {'new_tokens': 'write output_tokens: 200'})
-    """  # noqa: E501
-    counts = {
-        key: (match["part"], int(number))
-        for key, value in section.items()
-        if (match := _PART_OF_PROMPT.fullmatch(key)) and (number := number_of(value)) and number == int(number)
-    }
-    writes = any(_WROTE.fullmatch(key) for key in section)
-    if "new_tokens" in counts and not writes:  # beside a prompt, what is new is written
-        return {"output_tokens": counts["new_tokens"][1]}, {
-            "new_tokens": f"write output_tokens: {section['new_tokens']}"
-        }
-    asked = len(counts) == 1 and counts.keys() <= _ALONE and not any(re.search("words|_per_", key) for key in section)
-    if (len(counts) < 2 and not asked) or any(key in section for key in ("input_tokens", "prompt_tokens", "requests")):
-        return {}, {}
-    whole = sum(number for _, number in counts.values())
-    again = sum(number for part, number in counts.values() if part in _AGAIN.split())
-    made: dict[str, object] = {"input_tokens": whole}
-    if again and "prefix" not in section and known.kind in ("", "decoder"):
-        made["prefix"] = show_share(round(again / whole, 3))
-    line = ", ".join(f"{key}: {value}" for key, value in made.items())
-    first, *others = counts
-    if not others:
-        return made, {first: f"write {line}"}
-    lines = dict.fromkeys(others, f"leave it out: it is in input_tokens: {whole}")
-    return made, {first: f"write {line} ({', '.join([first, *others[:-1]])} and {others[-1]})", **lines}
+
+def read_in_all(load: Load, section: Mapping[str, object], home: str) -> tuple[Fraction, Fraction]:
+    """What one request or record reads, and what parts of a prompt add to the length that is stated of all of it.
+
+    Parts that fit in that length are in it, and add nothing.
+    """
+    sizes = [size for size in load.sizes if size.of == "input"]
+    parts = [size for size in sizes if not _WHOLE.fullmatch(size.part.key)]
+    rest = [size for size in parts if not re.fullmatch(r"prompt_[a-z]+", size.part.key)]
+    if len(rest) == len(parts) or all(_is_again(size, load) for size in rest):  # else a prompt is one of the parts
+        parts = rest
+    stated = exact(number_of(section.get(home)) or 0.0)
+    whole = stated or sum((load.of_request(size) for size in sizes if size not in parts), Fraction(0))
+    part = sum((load.of_request(size) for size in parts), Fraction(0))
+    return (whole, Fraction(0)) if part <= whole else (whole + part, part)
 
 
 _CACHED: Final = re.compile(r"(?:.*_)?(?:cache|cached|prefix|reused|shared|system)(?:_.*)?")
@@ -256,9 +248,11 @@ def kept(section: Mapping[str, object], load: Load, known: Known) -> dict[str, s
     """
     lines: dict[str, str] = {}
     read, _ = tokens_each(load, section, ("input_tokens", "output_tokens"))
+    added = read_in_all(load, section, "input_tokens")[1]
+    parts = [size.part.key for size in load.sizes if size.of == "input" and added]
     for key, value in section.items():
         share = cached_share(key, value, read) if key != "prefix" else None
-        if share is None:
+        if share is None or key in parts:
             continue
         lines[key] = f"write prefix: {show_share(share)}"
         if known.kind not in ("", "decoder"):

@@ -25,7 +25,7 @@ from sizewell.sizing.workload.load_keys import (
     seconds_of,
     singular,
 )
-from sizewell.sizing.workload.load_words import TEXT, number_of, of_text
+from sizewell.sizing.workload.load_words import COUNTED, TEXT, number_of, of_text
 
 IN_ALL: Final = 2_000_000  # more tokens than a model reads at once
 HEARD_IN_ALL_S: Final = 12 * 3600  # longer than what is recorded in one piece
@@ -91,11 +91,12 @@ def product(numbers: Iterable[float]) -> Fraction:
 
 
 def is_one(part: Part, thing: str) -> bool:
-    """Whether a part counts a thing, named in the singular; daily active users are users."""
-    return bool(thing) and (thing == singular(part.what) or (thing == "user" and part.what.endswith("users")))
+    """Whether a part counts a thing, named in the singular; few-shot examples are examples."""
+    what = singular(part.what)
+    return bool(thing) and (what == thing or (what.endswith(f"_{thing}") and not of_text(part.what)[0]))
 
 
-def chain_of(root: Part, parts: list[Part], known: Known, *, named: bool) -> tuple[Part, ...]:
+def chain_of(root: Part, parts: list[Part], *, named: bool) -> tuple[Part, ...]:
     """The things of the root, the things of each of those, and so on.
 
     `named`: the root is the user's own word. What a spec calls requests or records is any thing that nothing else
@@ -103,7 +104,7 @@ def chain_of(root: Part, parts: list[Part], known: Known, *, named: bool) -> tup
     """
     chain = [root]
     while True:
-        below = [part for part in parts if part.per and part not in chain and _counts(part, parts, known)]
+        below = [part for part in parts if part.per and part not in chain and _counts(part, parts)]
         next_ones = [part for part in below if is_one(chain[-1], part.per)]
         if not next_ones and len(chain) == 1 and not named:
             counted = {singular(part.what) for part in parts}
@@ -115,18 +116,27 @@ def chain_of(root: Part, parts: list[Part], known: Known, *, named: bool) -> tup
         chain.append(next_ones[0])
 
 
-def _counts(part: Part, parts: list[Part], known: Known) -> bool:
+def _counts(part: Part, parts: list[Part]) -> bool:
     """Whether a part is so many of a thing: what says a size does so where it has sizes of its own."""
     if seconds_of(part) or not part.number:
         return False
     own = any(is_one(part, each.per) for each in parts)
-    return own or not measures(part) or (bool(part.period) and bool(PICTURES.fullmatch(part.what)) and not known.sees)
+    return own or not measures(part) or bool(part.period and PICTURES.fullmatch(part.what))
 
 
 def sizes_of(root: Part, parts: list[Part], known: Known) -> tuple[Size, ...]:
     """What of the parts says a size, of which thing; bare ones are of the request, or of all of it where large."""
     sizes = [size for part in parts if part is not root and (size := _size(part, parts, known))]
-    return tuple(_of_one(size, root) for size in sizes)
+    texts: dict[str, Size] = {}  # of which each is counted once: input_words beside input_characters are the same text
+    for size in sizes:
+        texts.setdefault(_text(size.part), size)
+    once = [size if size in texts.values() else replace(size, each=Fraction(0), said="") for size in sizes]
+    return tuple(_of_one(size, root) for size in once)
+
+
+def _text(part: Part) -> str:
+    """Of which text a part is a size, whatever it is counted in."""
+    return "_".join(word for word in part.key.split("_") if word not in COUNTED)
 
 
 def _size(part: Part, parts: list[Part], known: Known) -> Size | None:
@@ -178,7 +188,7 @@ def load_of(
 ) -> Load:
     """The load of a section; `splits` says that a request is the smallest thing that is read on its own."""
     sizes = sizes_of(root, parts, known)
-    chain = chain_of(root, parts, known, named=named)
+    chain = chain_of(root, parts, named=named)
     if root.what in ("users", "active_users") and root.period and len(chain) == 1:
         chain = (root, Part("", "requests", "user", number=ASKED_A_DAY))
     inside = {size.part.key for size in sizes if size.of == "images"}

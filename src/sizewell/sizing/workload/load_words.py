@@ -94,7 +94,12 @@ def in_unit(name: str, value: object) -> tuple[str, object]:
     (('caption_tokens', '120'), ('answer_words', '300'), ('response_tokens', 80))
     >>> in_unit("call_length", "6m"), in_unit("words_per_email", "300 words"), in_unit("answer_words", 90)
     (('call_length', '6m'), ('words_per_email', '300'), ('answer_words', 90))
+    >>> in_unit("words_in", 600), in_unit("out_chars", 90), in_unit("system_prompt", 400)
+    (('input_words', 600), ('output_chars', 90), ('system_prompt_tokens', 400))
     """
+    name = re.sub(
+        rf"^({'|'.join(SIZES)})_(in|out)$", r"\2put_\1", re.sub(rf"^(in|out)_({'|'.join(SIZES)})$", r"\1put_\2", name)
+    )
     of = re.sub(r"_(?:length|len|size)$", "", name)
     number, unit = amount(value) if isinstance(value, str) else (0, "")
     size = SIZES.get(unit.lower())
@@ -102,7 +107,8 @@ def in_unit(name: str, value: object) -> tuple[str, object]:
         plain = str(value).strip().removesuffix(unit).strip()
         named = set(re.split(r"_", name)) & SIZES.keys()
         return (name if named else f"{of}_{size}"), plain
-    if (of in _ALONE or of != name) and text_of(of) and number_of(value):
+    alone = of in _ALONE or ("_per_" not in of and of.rpartition("_")[2] in _ALONE and text_of(of) is Text.READ)
+    if (alone or of != name) and text_of(of) and number_of(value):
         return f"{of}_tokens", value
     return name, value
 

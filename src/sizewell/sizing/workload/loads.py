@@ -48,7 +48,6 @@ from sizewell.sizing.workload.load_shares import (
 from sizewell.sizing.workload.load_sizes import (
     cached_share,
     kept,
-    of_prompt,
     picture_of,
     pictures_of,
     seen_of,
@@ -178,6 +177,9 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     parts = parts_of(section, stands, known)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
+    if counted:  # 600k pages beside 20k records are those of all of them
+        short = [part for part in parts if part.what in TEXT and part.number * TEXT[part.what][0] <= _READ_AT_ONCE]
+        parts = [replace(part, per="record") if part in short and _of_each(part, parts) else part for part in parts]
     own = None if counted else own_of(parts, unknown=True)
     if own is None and not counted:
         return within | _measured(parts, section, known)
@@ -212,6 +214,9 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     line = f"records: {rounded(float(load.number), whole=True)}{more}"
     lines |= {part.key: f"leave it out: it is in {line}" for part in load.chain[1 : load.request + 1]}
     return {**lines, own.key: f"write {line}"}
+
+
+_READ_AT_ONCE: Final = 131_072  # tokens: longer than what most models read
 
 
 def _in_words(
@@ -508,6 +513,7 @@ _STANDS: Final = (
     *("think_time", "prefix", "burstiness", "redundancy", "daily", "audio", "input_tokens", "output_tokens"),
     *("input_tokens_p95", "output_tokens_p95", "requests", *_RATES),
 )
+_ONE_REQUEST: Final = singular("request")
 _REQUEST: Final = ("request", "query", "question", "prompt", "call", "message", "input")  # what a rate counts
 
 
@@ -525,17 +531,25 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return lines
     if paced := _of_people(section, spec):
         return paced
-    if (of_parts := of_prompt(section, known))[0]:
-        rest = {key: value for key, value in section.items() if key not in of_parts[1]}
-        return {**_traffic({**rest, **of_parts[0]}, spec), **of_parts[1]}
+    if called := _as_called(section):
+        lines = _traffic({called.get(key, key): value for key, value in section.items()}, spec)
+        back = {name: key for key, name in called.items()}
+        own = {key: f"write {name}: {section[key]}" for key, name in called.items() if name in _STANDS}
+        return {back.get(key, key): line for key, line in lines.items()} | own
+    if sources := _of_sources(section, spec):
+        return sources
     parts = parts_of(section, _STANDS, known)
     if rate:
         return _beside_a_rate(rate, section, parts, known)
     at_once = _at_once(parts, section, known)
-    root = at_once or _root(parts, known)
+    root = at_once or _root(parts)
     load = load_of(root or Part("", "requests"), parts, known, section, named=root is not None, splits=True)
+    if root and (inside := [part for part in parts if part != root and _of_each(part, parts)]):
+        one = singular(load.chain[load.request].what)
+        parts = [replace(part, per=one) if part in inside else part for part in parts]
+        load = load_of(root, parts, known, section, named=True, splits=True)
     pictures = pictures_of(section, load, known)
-    lines = unheard(parts, known) | kept(section, load, known) | size_lines(load, section, _TRAFFIC) | pictures
+    lines = unheard(parts, known) | _read_and_kept(load, section, known) | pictures
     if at_once:
         return {**lines, **_people(load, section, known)}
     if root is None:
@@ -547,6 +561,87 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         return lines
     left = {part.key: f"leave it out: it is in {_line(line)}" for part in load.chain[1 : load.request + 1]}
     return {**_inside(load, section), **lines, **left, root.key: line}
+
+
+_RETRIEVED: Final = re.compile(r"(?:[a-z]+_)?(?:top_?[kn]|k|n_results|num_results)")
+_SIZED: Final = re.compile(r"([a-z]+)_(?:size|length|len|tokens|words|characters|chars)|[a-z]+_per_([a-z]+)")
+
+
+def _as_called(section: Mapping[str, object]) -> dict[str, str]:
+    """Keys that say something else beside the others: how many texts are found for a question, and what is new in it.
+
+    >>> _as_called({"top_k": 5, "chunk_size": 512}), _as_called({"top_k": 5, "temperature": 1})
+    ({'top_k': 'chunks'}, {})
+    >>> _as_called({"new_tokens": 90, "history_tokens": 900, "output_tokens": 50}), _as_called({"new_tokens": 90})
+    ({'new_tokens': 'fresh_tokens'}, {'new_tokens': 'output_tokens'})
+    """
+    written = any(_WROTE.fullmatch(key) for key in section)
+    made = {"new_tokens": "fresh_tokens" if written else "output_tokens"} if "new_tokens" in section else {}
+    counts = [key for key in section if _RETRIEVED.fullmatch(key)]
+    sized = [match[1] or match[2] for key in section if (match := _SIZED.fullmatch(key))]
+    texts = [each for each in sized if READ_TOGETHER.fullmatch(f"{each}s")]
+    counted = any(is_one(part_of(key, 1), singular(each)) for key in section for each in texts)
+    return made | ({counts[0]: f"{texts[0]}s"} if len(counts) == 1 and texts and not counted else {})
+
+
+_WROTE: Final = re.compile(r"(?:[a-z]+_)*(?:output|outputs|answer|reply|response|completion|generated)(?:_[a-z]+)?")
+_OURS: Final = re.compile(r"(?:[a-z]+_)?(?:replicas|gpus|nodes|instances|servers|pods|workers|threads|processes|hosts)")
+_SOURCES: Final = re.compile(r"(?:[a-z]+_)?(?:users|machines|devices)")
+
+
+def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """Things or people, beside a rate that says not whether it is of each of them or of all; {} for another load.
+
+    Frames are of each camera. Else more than one of each is what all bring, and less is what each brings.
+
+    >>> _of_sources({"sensors": 400, "readings_per_minute": 2}, {})["sensors"]
+    'write rps: 800/min, if each of the 400 brings 2 a minute; rps: 2/min, if all of them together'
+    >>> _of_sources({"users": 300, "requests_per_day": 5000}, {})["users"]
+    'leave it out: requests_per_day: 5000 is of all 300 together; rps: 1.5M/d, if it is of each of them'
+    """
+    parts = [part for part in (part_of(*item) for item in section.items()) if part.number and not seconds_of(part)]
+    rates = [part for part in parts if part.period and not part.per and not of_text(part.what)[0]]
+    rates = [part for part in rates if not AUDIO.fullmatch(part.what)]
+    plain = [
+        part for part in parts if not (part.per or part.period or part.at_once or measures(part) or part.key in _STANDS)
+    ]
+    plain = [part for part in plain if not any(no.fullmatch(part.what) for no in (THINGS, READ_TOGETHER, _OURS))]
+    plain = [part for part in plain if several(part.what) or _SOURCES.fullmatch(part.what)]
+    used = any(part.per or part.at_once for part in parts if not of_text(part.what)[0] and not measures(part))
+    if (
+        len(rates) != 1
+        or len(plain) != 1
+        or used
+        or any(name in section for name in ("concurrent_users", "think_time"))
+    ):
+        return {}
+    [rate], [source] = rates, plain
+    frames = bool(PICTURES.fullmatch(rate.what)) and rate.period == "second"
+    asked = rate.what in ("requests", "queries") and rate.period == "second" and rate.number >= 1
+    each = f"{rate.what}_per_{source.what}_per_{rate.period}"
+    rest = {key: value for key, value in section.items() if key not in (rate.key, source.key)}
+    product = _traffic({**rest, source.what: section[source.key], each: section[rate.key]}, spec)
+    alone = _traffic({**rest, rate.key: section[rate.key]}, spec)
+    whole, single = product.pop(source.what, ""), alone.get(rate.key, "")
+    if not whole.startswith("write rps") or not single.startswith("write rps"):
+        return {}
+    number = f"{source.number:,.0f}"
+    if not frames and (asked or rate.number >= source.number):
+        said = f"{rate.key}: {section[rate.key]} is of all {number} together"
+        return {**alone, source.key: f"leave it out: {said}; {_rate_alone(whole)}, if it is of each of them"}
+    of_each = (
+        f", if each of the {number} brings {rate.value} a {rate.period}; {_rate_alone(single)}, if all of them together"
+    )
+    product.pop(each, "")
+    return {
+        **product,
+        source.key: whole + ("" if frames else of_each),
+        rate.key: f"leave it out: it is in {_line(whole)}",
+    }
+
+
+def _rate_alone(line: str) -> str:
+    return re.split(r"[ ,]", line.removeprefix("write rps: "))[0].join(("rps: ", ""))
 
 
 def _of_people(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
@@ -697,7 +792,7 @@ def _with_answers(key: str, rate: str, section: Mapping[str, object], spec: Mapp
         return {**lines, key: f"leave it out: it is in {_line(above)}" if above else f"write {rate}: {whole}{said}"}
     known = known_of(spec)
     parts = parts_of(plain, _STANDS, known)
-    root = _at_once(parts, plain, known) or _root(parts, known)
+    root = _at_once(parts, plain, known) or _root(parts)
     if root is None or _measured_rate(root, parts):
         return {**_traffic(plain, spec), key: "leave it out: the tokens of all answers are counted"}
     many = rounded(float(exact(root.number) * exact(answers)), whole=True)
@@ -710,13 +805,13 @@ def _with_answers(key: str, rate: str, section: Mapping[str, object], spec: Mapp
 _TRAFFIC: Final = {"input": "input_tokens", "output": "output_tokens", "audio": "audio"}
 
 
-def _root(parts: list[Part], known: Known) -> Part | None:
+def _root(parts: list[Part]) -> Part | None:
     """The things of which a number is known that makes a rate: those of a time, or of which each has so many in one."""
     able: list[tuple[bool, int, Part]] = []
     for part in parts:
         if part.per or part.at_once or not part.number:
             continue
-        chain = chain_of(part, parts, known, named=True)
+        chain = chain_of(part, parts, named=True)
         timed = any(each.period for each in chain) or any(is_one(part, each.per) and each.period for each in parts)
         able += [(measures(part) and not THINGS.fullmatch(part.what), -len(chain), part)] if timed else []
     return min(able, key=lambda each: each[:2])[2] if able else None
@@ -726,8 +821,9 @@ def _at_once(parts: list[Part], section: Mapping[str, object], known: Known) -> 
     """Those who wait for an answer or are heard at the same time."""
     for part in sorted(parts, key=lambda each: bool(THINGS.fullmatch(each.what))):  # people before what they ask
         plain = not part.per and not part.period
+        alone = plain and known.hears and len(parts) == 1 and several(part.what) and not THINGS.fullmatch(part.what)
         waits = plain and "think_time" in section and _PEOPLE.fullmatch(part.what) and not measures(part)
-        if part.at_once or (plain and known.hears and part.what in _LIVE) or (waits and part.what not in TEXT):
+        if part.at_once or alone or (plain and known.hears and part.what in _LIVE) or (waits and part.what not in TEXT):
             return replace(part, at_once=True)
     return None
 
@@ -768,22 +864,43 @@ def _inside(load: Load, section: Mapping[str, object], home: str = "input_tokens
     return lines
 
 
+def _read_and_kept(load: Load, section: Mapping[str, object], known: Known) -> dict[str, str]:
+    """The lines of lengths, and of what a cache has of them, which is one of them where it is a part of a prompt."""
+    writes = known.kind in ("", "decoder") and "prefix" not in section
+    return size_lines(load, section, _TRAFFIC, prefix=writes) | kept(section, load, known)
+
+
+def _of_each(part: Part, parts: list[Part]) -> bool:
+    """Whether a bare number is of what each request reads: its words, or texts of which another key says the length."""
+    own = any(is_one(part, each.per) and measures(each) for each in parts)
+    read = part.what in TEXT or (own and READ_TOGETHER.fullmatch(part.what))
+    return bool(read) and not part.per and not part.period and not part.at_once
+
+
 def _beside_a_rate(rate: str, section: Mapping[str, object], parts: list[Part], known: Known) -> dict[str, str]:
     """Keys beside the rate of requests, which are what each has: of a chat or a user they say nothing of a request."""
     of_request: list[Part] = []
     lines: dict[str, str] = {}
     for part in parts:
-        plain = not part.per and not part.period and READ_TOGETHER.fullmatch(part.what)
+        plain = _of_each(part, parts) or (not part.per and not part.period and READ_TOGETHER.fullmatch(part.what))
         several_of = part.per and not part.period and not measures(part) and not seconds_of(part)
         if several_of and part.per not in map(singular, _REQUEST) and not READ_TOGETHER.fullmatch(part.what):
             lines[part.key] = f"leave it out: {rate} counts each request, whatever it is a part of"
         else:
-            of_request.append(replace(part, per=singular("request")) if plain else part)
+            of_request.append(replace(part, per=_ONE_REQUEST) if plain else part)
     number, unit = _parted(section[rate])
     root = Part(rate, "requests", number=number, at_once=rate == "concurrent_users")
     load = load_of(root, of_request, known, section, named=False, splits=True)
-    lines |= unheard(parts, known) | kept(section, load, known) | _inside(load, section)
-    lines |= size_lines(load, section, _TRAFFIC) | pictures_of(section, load, known)
+    lines |= unheard(parts, known) | _inside(load, section)
+    lines |= _read_and_kept(load, section, known) | pictures_of(section, load, known)
+    for part in of_request:  # of one of those of which a request may have several
+        unknown = part.per and not any(is_one(each, part.per) for each in load.chain) and part.per != _ONE_REQUEST
+        if (
+            unknown
+            and lines.get(part.key, "").startswith("write input_tokens")
+            and READ_TOGETHER.fullmatch(f"{part.per}s")
+        ):
+            lines[part.key] += f", for one {part.per} a request; times as many as it has"
     above = load.chain[1 : load.request + 1]
     if above and number and not root.at_once:
         line = f"{rate}: {rounded(float(load.number), shorter=bool(unit))}{unit}"

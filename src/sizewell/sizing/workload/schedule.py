@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from sizewell.sizing.units import UnitError, show_duration
@@ -205,6 +206,7 @@ def _zone_at_end(text: str) -> tuple[str, str, tuple[str, ...]]:
     return " ".join(words[:-1]), "".join(words[-1:]), ()
 
 
+@cache
 def _zones(word: str) -> tuple[str, ...]:
     """The time zones that a word names, also by a city; () where it is none.
 
