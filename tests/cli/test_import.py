@@ -792,15 +792,15 @@ Trainer(model=model, args=args).train()
 from unsloth import FastLanguageModel
 length = 2 * 1024
 model, tok = FastLanguageModel.from_pretrained(model_name="unsloth/Meta-Llama-3.1-8B-bnb-4bit", max_seq_length=length, load_in_4bit=True)
-model = FastLanguageModel.get_peft_model(model, r=16, lora_alpha=16)
+model = FastLanguageModel.get_peft_model(model, r=16, lora_alpha=16, target_modules=["q_proj", "up_proj"])
 SFTTrainer(model=model, args=SFTConfig(num_train_epochs=3, optim="adamw_8bit")).train()
 """: ("finetune", "meta-llama/Llama-3.1-8B",
-     {"training": {"method": "qlora", "epochs": 3, "sequence_length": 2048, "lora": {"rank": 16}}}),
+     {"training": {"method": "qlora", "epochs": 3, "sequence_length": 2048, "lora": {"rank": 16, "targets": ["q_proj", "up_proj"]}}}),
     """
 from peft import LoraConfig
 m = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B-Instruct")
-DPOTrainer(model=m, args=DPOConfig(max_length=1024, num_train_epochs=1), peft_config=LoraConfig(r=32)).train()
-""": ("finetune", "Qwen/Qwen2.5-7B-Instruct", {"training": {"method": "dpo", "lora": {"rank": 32}, "sequence_length": 1024}}),
+DPOTrainer(model=m, args=DPOConfig(max_length=1024, num_train_epochs=1), peft_config=LoraConfig(r=32, target_modules="all-linear")).train()
+""": ("finetune", "Qwen/Qwen2.5-7B-Instruct", {"training": {"method": "dpo", "lora": {"rank": 32, "targets": "all-linear"}, "sequence_length": 1024}}),
     """
 import os
 from vllm import LLM
@@ -821,6 +821,25 @@ def _within(small: Any, large: Any) -> bool:
     if isinstance(small, dict):
         return isinstance(large, dict) and all(_within(value, large.get(key)) for key, value in small.items())
     return bool(small == large)
+
+
+@pytest.mark.parametrize(
+    ("options", "targets"),
+    [
+        ("--lora_target q_proj,v_proj", ["q_proj", "v_proj"]),
+        ("--lora_target all", "all-linear"),
+        ("--lora_target_linear true", "all-linear"),
+        ("--lora_target_modules query_key_value lm_head", ["query_key_value"]),
+        ("--lora_attn_modules ['q_proj','output_proj']", ["q_proj", "output_proj"]),
+    ],
+)
+def test_the_matrices_that_get_adapters_are_taken_over(options: str, targets: Any, sizewell: Sizewell) -> None:
+    command = f"trl sft --model_name_or_path Qwen/Qwen3-8B --use_peft --lora_r 8 {options} --max_steps 9"
+    done = sizewell("import", command, "--name", "x")
+    assert done.code == 0, done.err
+    assert yaml.safe_load(Path("x.yaml").read_text())["training"]["lora"] == {"rank": 8, "targets": targets}
+    assert ("adapters on lm_head" in done.out) == ("lm_head" in options)
+    assert read_spec(Path("x.yaml"), catalog=load()).training.lora.targets
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=range(len(SCRIPTS)))

@@ -148,15 +148,36 @@ class Slo(Section):
 PROJECTIONS: Final = ("q", "k", "v", "o", "gate", "up", "down")
 
 
+# Matrices of other models than Llama, by what they are parts or all of (models/*/modeling_*.py of transformers 5.24,
+# Megatron Bridge's and torchtune's names for LoRA).
+_NAMED: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("qkv", "query_key_value", "Wqkv", "c_attn", "linear_qkv"), ("q", "k", "v")),
+    **dict.fromkeys(("out", "output", "dense", "linear"), ("o",)),
+    **dict.fromkeys(("gate_up", "linear_fc1"), ("gate", "up")),
+    **dict.fromkeys(("dense_h_to_4h", "fc1", "fc_in", "c_fc"), ("up",)),
+    **dict.fromkeys(("dense_4h_to_h", "fc2", "fc_out", "linear_fc2"), ("down",)),
+}
+
+
+def projections(name: str) -> tuple[str, ...]:
+    """The letters of the matrices that a name stands for; () for a name that nobody knows.
+
+    >>> projections("q_proj"), projections("query_key_value"), projections("lm_head")
+    (('q',), ('q', 'k', 'v'), ())
+    """
+    letter = name.removesuffix("_proj")
+    return (letter,) if letter in PROJECTIONS else _NAMED.get(letter, ())
+
+
 def _targets(value: object) -> tuple[str, ...]:
-    """Matrices that get adapters, by their letter; `q_proj` is q, `all-linear` all of them."""
+    """Matrices that get adapters, by their letter; `q_proj` is q, `qkv_proj` q, k and v, `all-linear` all of them."""
     if value == "all-linear":
         return PROJECTIONS
     values = [value] if isinstance(value, str) else value
-    names = [str(item).removesuffix("_proj") for item in values] if isinstance(values, list | tuple) else []
-    if not names or not set(names) <= set(PROJECTIONS):
+    stated = [projections(str(item)) for item in values] if isinstance(values, list | tuple) else []
+    if not stated or not all(stated):
         raise refuse("all-linear, or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj")
-    return tuple(name for name in PROJECTIONS if name in names)
+    return tuple(name for name in PROJECTIONS if any(name in each for each in stated))
 
 
 class Lora(Section):

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.sizing.workload.foreign.draft import Draft
+from sizewell.sizing.workload.model import projections
 from sizewell.sizing.workload.precision import STORED
 from sizewell.sizing.workload.software import PREFERENCES
 
@@ -540,8 +541,11 @@ def _trained(draft: Draft, options: dict[str, list[str]], where: str, words: Ite
     elif quantized or adapters or stated in ("lora", "qlora"):
         draft.take("training.method", "qlora" if quantized or stated == "qlora" else "lora", where)
     if quantized or adapters or stated in ("lora", "qlora"):
-        if rank := _number(_one(options, "lora-r", "lora-rank")):
-            draft.take("training.lora", {"rank": rank}, where)
+        shape: dict[str, Any] = {"rank": rank} if (rank := _number(_one(options, "lora-r", "lora-rank"))) else {}
+        if targets := _adapted(draft, options):
+            shape["targets"] = targets
+        if shape:
+            draft.take("training.lora", shape, where)
     elif not draft.from_nothing and (
         draft.figures or _one(options, *_MODEL_OPTIONS)
     ):  # the whole recipe stands in the command
@@ -699,6 +703,26 @@ def _positional(words: list[str]) -> Iterable[str]:
         if word.startswith("-"):
             return
         yield word
+
+
+_TARGETS = ("lora-target-modules", "target-modules", "lora-target", "lora-attn-modules")
+_ALL = {"all", "all-linear", "all_linear"}
+
+
+def _adapted(draft: Draft, options: Mapping[str, list[str]]) -> str | list[str]:
+    """The matrices that get adapters, as the options of trainers name them; "" where none is named that is known."""
+    named = [
+        name for key in _TARGETS for word in options.get(key, []) for name in re.split(r"[\s,\[\]'\"]+", word) if name
+    ]
+    if _on(options, "lora-target-linear") or _ALL & set(named):
+        return "all-linear"
+    if _on(options, "apply-lora-to-mlp"):  # of torchtune, beside its lora_attn_modules
+        named += ["gate_proj", "up_proj", "down_proj"]
+    if unknown := [name for name in named if not projections(name)]:
+        draft.leave(
+            f"adapters on {', '.join(unknown)}", "not among the matrices that are counted: training.lora.targets"
+        )
+    return [name for name in dict.fromkeys(named) if projections(name)]
 
 
 def _one(options: Mapping[str, list[str]], *names: str) -> str:

@@ -126,9 +126,10 @@ def _started(node: ast.Call, known: Mapping[str, Any]) -> list[list[str]]:
 def _arguments(node: ast.Call, known: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for keyword in node.keywords:
         value = _value(keyword.value, known)
-        if keyword.arg and isinstance(value, str | int | float):
-            written = str(value).lower() if isinstance(value, bool) else str(value)
-            yield keyword.arg.replace("_", "-"), [written]
+        if keyword.arg and (isinstance(value, str | int | float) or (isinstance(value, list) and value)):
+            items = value if isinstance(value, list) else [value]
+            plain = [str(item).lower() if isinstance(item, bool) else str(item) for item in items if item is not None]
+            yield keyword.arg.replace("_", "-"), plain
 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
