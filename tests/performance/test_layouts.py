@@ -143,6 +143,18 @@ def test_more_memory_never_refuses_what_fitted(j, c, factor):
         assert large[0].time.step_s <= small[0].time.step_s * (1 + 1e-12)
 
 
+def test_a_refusal_has_what_is_predicted_beside_the_edge_that_decides():
+    many, alone = job(LLAMA_70B, engine="nemo"), cluster("l40s", per_node=4, scale_up=1)
+    refused = search(many, alone)
+    assert isinstance(refused, LayoutRefusal)
+    assert "per device (predicted " in refused.reason
+    assert "; its band decides) in the smallest of" in refused.reason
+    plain = search(many, alone, at_high_edge=False)
+    assert isinstance(plain, LayoutRefusal)
+    assert "predicted" not in plain.reason
+    assert plain.need_bytes < refused.need_bytes
+
+
 def test_plans_come_sorted_and_fit():
     plans = search(job(LLAMA_70B, engine="nemo"), cluster(nodes=8), best=3)
     assert not isinstance(plans, LayoutRefusal)
