@@ -36,7 +36,7 @@ def _table(name: str, region: str, columns: Columns) -> int:
         lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
         rows = [",".join([region, each, *(_usd(column.get(each)) for column in columns.values())]) for each in classes]
         others = [line for line in lines if line.partition(",")[0] != region]
-        both = sorted([*others, *rows], key=lambda line: line.split(",")[:2])
+        both = fee_lists.in_order([*others, *rows])
         write_whole(path, "\n".join([",".join(["region", "class", *columns]), *both]) + "\n")
     return sum(map(len, columns.values()))
 
