@@ -139,6 +139,58 @@ def test_microphones_are_heard_at_once() -> None:
     assert made(f"{HEARS}traffic: {{microphones: 40}}\n") == {"rps": 1.333, "audio": "30s"}
 
 
+def whole(text: str) -> dict[str, Any]:
+    raw = load_mapping(text, "x.yaml")
+    with pytest.raises(SpecError) as error:
+        parse_spec(text, catalog=load())
+    for fault in error.value.faults:
+        changed = repaired(raw, fault)
+        assert changed is not None, fault
+        raw = changed
+    parse_spec(yaml.safe_dump(raw), catalog=load())
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("slo: {ttft: 1s, uptime: 99.9}", {"slo": {"ttft": "1s"}}),
+        ("slo: {p50: 1s, p99: 5s}", {"slo": {"latency": "5s", "percentile": "p99"}}),
+        ("slo: {latency_p99: 3s, ttft_p95: 500ms}",
+         {"slo": {"latency": "3s", "ttft": "500ms", "percentile": "p99"}}),
+        ("resources: {min_vram: 24GB, vcpus: 16, ram: 64GB}", {"resources": {"gpu": "24GB.."}}),
+        ("resources: {vram_gb: 80}", {"resources": {"gpu": "80GB"}}),
+        ("resources: {gpus: 2x}", {"resources": {"gpus": 2}}),
+        ("resources: {gpu: 80GB:2..4}", {"resources": {"gpu": "80GB", "gpus": "2..4"}}),
+        ("resources: {gpu: A100:80GB:2}", {"resources": {"accelerators": ["A100-80GB"], "gpus": 2}}),
+        ("infra: {aws: [us-east-1, eu-west-1], gcp: Belgium}",
+         {"infra": ["aws/us-east-1", "aws/eu-west-1", "gcp/europe-west1"]}),
+    ],
+)  # fmt: skip
+def test_hardware_places_and_bounds_are_read_whole(line: str, wanted: dict[str, object]) -> None:
+    made = whole(f"{SERVES}traffic: {{rps: 2, {TOKENS}}}\n{line}\n")
+    assert {key: made[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize("place", ["aws/cn-north-1", "azure/usgovvirginia", "azure/chinaeast2"])
+def test_a_region_of_a_cloud_apart_is_no_misspelt_one(place: str) -> None:
+    fixes, _ = refused(f"{SERVES}traffic: {{rps: 2, {TOKENS}}}\ninfra: [{place}]\n")
+    assert re.match("write (?:aws/us-east-1|azure/eastus)", fixes["infra[0]"])
+
+
+@pytest.mark.parametrize(
+    ("run", "wanted"),
+    [
+        ("steps: 1000, tokens_per_step: 500000, sequence_length: 4096", {"global_batch": 500000}),
+        ("steps: 1000, sequences_per_batch: 64, sequence_length: 4096", {"global_batch": 262144}),
+        ("samples: 10k, dropout: 0.1, gradient_clipping: 1.0, target_modules: [q_proj]", {"samples": "10k"}),
+        ("samples: 10k, validation_split: 0.1, eval_samples: 500", {"samples": "10k"}),
+    ],
+)
+def test_what_a_script_takes_changes_no_figure_of_a_run(run: str, wanted: dict[str, object]) -> None:
+    assert wanted.items() <= made(f"{TRAINS}training: {{{run}}}\n").items()
+
+
 def test_what_the_fixes_make_is_said() -> None:
     _, said = refused(f"{BATCH}batch: {{notes: 4000, tokens_per_note: 900, answer_tokens: 90, window: 6h}}")
     assert said == "so written it is: 4,000 records of 900 tokens in and 90 out, within 6h"

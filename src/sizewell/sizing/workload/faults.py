@@ -240,6 +240,10 @@ def _of_statistics(path: str, stated: object) -> str:
 
 def _places_meant(stated: object) -> str:
     """Every place of the list, not that alone which was met first; "" where one is not known."""
+    mapped = isinstance(stated, Mapping)
+    if isinstance(stated, Mapping | list):
+        mapped = mapped or any(isinstance(each, Mapping) for each in stated)
+        stated = [place for each in (stated if isinstance(stated, list) else [stated]) for place in _of_a_cloud(each)]
     parts = re.split(r"\s*[,;]\s*|\s+and\s+", stated) if isinstance(stated, str) else stated
     written = parts if isinstance(parts, list) else []
     if there := kept_there(written, load()):
@@ -247,8 +251,23 @@ def _places_meant(stated: object) -> str:
     if len(written) < 2 and isinstance(stated, str):  # one place, which is looked up
         return ""
     meant = [place_written(str(place)) for place in written if isinstance(place, str)]
-    known = all(meant) and len(meant) == len(written) and (meant != written or isinstance(stated, str))
+    known = all(meant) and len(meant) == len(written) and (meant != written or isinstance(stated, str) or mapped)
     return f"write infra: [{', '.join(meant)}]" if known else ""
+
+
+def _of_a_cloud(place: object) -> list[object]:
+    """Places that are stated as regions of a cloud, one by one.
+
+    >>> _of_a_cloud({"aws": ["us-east-1", "eu-west-1"], "gcp": "Belgium"}), _of_a_cloud("aws")
+    (['aws/us-east-1', 'aws/eu-west-1', 'gcp/Belgium'], ['aws'])
+    """
+    if not isinstance(place, Mapping) or {"cloud", "region", "zone"} & {*place}:
+        return [place]
+    return [
+        f"{cloud}/{region}" if region else cloud
+        for cloud, regions in place.items()
+        for region in (regions if isinstance(regions, list) else [regions])
+    ]
 
 
 _STEPS: Final = (
@@ -311,13 +330,39 @@ _BOUNDS: Final = (
     ("tpot", r"tpot|itl|tbt|inter|between|(?:per|next|output)_(?:output_)?token"),
     (
         "latency",
-        r"latency|response|e2e|end_to_end|answer|duration|time|wait|(?:request|image)_seconds|(?:^|_)(?:m?s|secs?|seconds|minutes)_per_",
+        r"latency|response|e2e|end_to_end|answer|duration|(?:^|_)time(?:_|$)|wait|(?:request|image)_seconds|(?:^|_)(?:m?s|secs?|seconds|minutes)_per_",
     ),
 )
 
 
-def _bound(key: str, stated: object) -> str:
-    """A latency by the words of its key, with its unit and percentile: `ttft_ms: 300`, `p95_first_token: 2s`."""
+_PERCENTILE: Final = re.compile(r"(?:^|_)p(50|90|95|99)(?=_|$)")
+
+
+def _lower_percentile(key: str, given: object) -> str:
+    """What to do with one of several percentiles of one latency: a spec has one, and the highest is the strictest.
+
+    >>> _lower_percentile("p50", {"p50": "1s", "p99": "5s"}), _lower_percentile("ttft_p95", {"latency_p99": "5s"})
+    ('leave it out: one percentile of a latency is held; p99: 5s stands beside it', '')
+    """
+
+    def percentile(name: str) -> int:
+        match = _PERCENTILE.search(name)
+        return int(match[1]) if match else 0
+
+    section = given if isinstance(given, Mapping) else {}
+    of_same = [each for each in section if _PERCENTILE.sub("", each) == _PERCENTILE.sub("", key)]
+    most = max(of_same, key=percentile, default=key)
+    if not 0 < percentile(key) < percentile(most):
+        return ""
+    return f"leave it out: one percentile of a latency is held; {most}: {section[most]} stands beside it"
+
+
+def _bound(key: str, stated: object, given: object = None) -> str:
+    """A latency by the words of its key, with its unit and percentile: `ttft_ms: 300`, `p95_first_token: 2s`.
+
+    >>> _bound("ttft_p95", "1s", {"ttft_p95": "1s", "latency_p99": "5s"}), _bound("uptime", 99.9)
+    ('write ttft: 1s, percentile: p99, which holds for all latencies', '')
+    """
     name = key.lower()
     bound = next((known for known, words in _BOUNDS if re.search(words, name)), "")
     text = str(stated).strip()
@@ -331,10 +376,16 @@ def _bound(key: str, stated: object) -> str:
         text = _latency(f"slo.{bound}", stated).removeprefix("write ")
     if not bound or not re.fullmatch(r"[\d.]+ ?(?:ms|s|m)", text):
         return ""
-    percentile = re.search(r"(?:^|_)p(50|90|95|99)(?:_|$)", name)
-    return f"write {bound}: {text}{f', percentile: p{percentile[1]}' if percentile else ''}"
+    percentile = _PERCENTILE.search(name)
+    if percentile is None:
+        return f"write {bound}: {text}"
+    beside = [match[1] for each in (given if isinstance(given, Mapping) else ()) if (match := _PERCENTILE.search(each))]
+    most = max((percentile[1], *beside))
+    all_of_them = ", which holds for all latencies" if most != percentile[1] else ""
+    return f"write {bound}: {text}, percentile: p{most}{all_of_them}"
 
 
+NO_SIZE: Final = "leave it out: it changes neither memory nor time"
 _KEYS_MAX: Final = 120  # of one section: no spec has as many
 
 
@@ -353,8 +404,9 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         or (_of_each_machine(key, given) if where == "resources" else _of_machines(key, raw) if not where else "")
         or adapters_meant(where, key, raw)
         or load_meant(where, key, value, given, raw)
+        or (_lower_percentile(key, given) if where == "slo" else "")
         or way_out(path, value)
-        or (_bound(key, value) if where == "slo" else "")
+        or (_bound(key, value, given) if where == "slo" else "")
         or _unless_stated(_meant_by_key(path, value), given, raw)
         or _option(where, key, given, raw)
         if root is WorkloadSpec
@@ -365,6 +417,8 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         near = [each for each in difflib.get_close_matches(plain, known, 3, 0.75) if _of_the_same(plain, each)]
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     fix = _unless_stated(fix, given, raw) if fix.startswith("did you") else fix
+    if fix == NO_SIZE and raw.get("kind") in TRAINS:
+        fix += "; it is your script that takes it"
     if not fix:
         others = {"training", "batch", "traffic"} - {section for section in raw if section != "data"}  # of other work
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
@@ -374,7 +428,7 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     if not fix and root is WorkloadSpec and isinstance(given, Mapping):
         rest = {other: each for other, each in given.items() if other != key}
-        fix = unplaced(where, value, rest, lambda other, each: load_meant(where, other, each, rest, raw))
+        fix = unplaced(path, value, rest, lambda other, each: load_meant(where, other, each, rest, raw))
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
 
 

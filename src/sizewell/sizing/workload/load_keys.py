@@ -6,6 +6,7 @@ that are listed here are the ones that say a size (words, pages, minutes) or no 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.units import UnitError, count, period_s, show_count
 from sizewell.sizing.workload.load_words import (
     COUNTED,
-    SIDES,
     TEXT,
     Text,
     in_unit,
@@ -161,10 +161,12 @@ def _of_what_is_read(part: Part) -> Part:
 
     >>> [_of_what_is_read(part_of(name, 9)).what for name in ("question_words", "max_context_tokens", "cached_tokens")]
     ['input_words', 'max_context_tokens', 'cached_tokens']
+    >>> _of_what_is_read(part_of("outptu_tokens", 9)).what
+    'outptu_tokens'
     """
     of, _, size = part.what.rpartition("_")
     plain = size in COUNTED and size != "pages" and not part.per and not part.period and not seconds_of(part)
-    if not plain or not of or of in SIDES or _NO_TEXT.search(of):
+    if not plain or not of or _NO_TEXT.search(of) or difflib.get_close_matches(of, _MISSPELT, 1, 0.75):
         return part
     return replace(part, what=f"input_{size}")
 
@@ -174,6 +176,7 @@ _NO_TEXT: Final = re.compile(
     r"(?:^|_)(?:max|min|limit|batch|total|all|budget|p\d\d|peak|train|training|corpus|dataset|vocab|special|cached?|"
     r"reused|eval|pad|hit|miss|kv|step|num|new|output|generated|seq|sequence|block|draft|speculative|image|video|audio)(?:_|$)"
 )
+_MISSPELT: Final = ("input", "output", "answer", "response", "completion", "generated", "reply")
 _HARDWARE: Final = frozenset({"node", "machine", "gpu", "device", "host", "instance", "server", "nproc", "cpu"})
 
 

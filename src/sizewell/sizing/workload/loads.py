@@ -426,6 +426,8 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
             {**{key: value for key, value in section.items() if key != size}, "examples": section[size]}, spec
         )
         return {**lines, size: lines.pop("examples", "")}
+    if step := _of_a_step(section):
+        return {**_training({key: value for key, value in section.items() if key not in step}, spec), **step}
     if pair := pair_tokens(section):
         return {**_training({key: value for key, value in section.items() if key not in pair}, spec), **pair}
     for key, value in section.items():
@@ -473,6 +475,31 @@ def _as_samples(tokens: int, section: Mapping[str, object]) -> str:
     each = stated or _SAMPLE_TOKENS
     line = f"samples: {show_count(max(round(tokens / each), 1))}"
     return line if stated else f"{line}, sequence_length: {_SAMPLE_TOKENS}"
+
+
+_STEP: Final = re.compile(
+    r"(tokens|samples|sequences|examples)_(?:per|a|in_a)_(?:global_|train_|optimizer_)?(?:step|batch|update|iteration)|"
+    r"(?:global_|train_)?batch_(?:size_)?(?:in_)?(tokens)"
+)
+
+
+def _of_a_step(section: Mapping[str, object]) -> dict[str, str]:
+    """The tokens that one step reads, which a spec calls its global batch.
+
+    >>> _of_a_step({"tokens_per_step": "500k"}), _of_a_step({"sequences_per_batch": 64, "sequence_length": 4096})
+    ({'tokens_per_step': 'write global_batch: 500k'}, {'sequences_per_batch': 'write global_batch: 262144'})
+    """
+    lines: dict[str, str] = {}
+    for key, value in section.items():
+        match, number, length = _STEP.fullmatch(key), number_of(value), number_of(section.get("sequence_length"))
+        if match is None or not number:
+            continue
+        of_tokens = "tokens" in (match[1], match[2])
+        if "global_batch" in section or lines:
+            lines[key] = f"leave it out: global_batch: {section.get('global_batch', 'its tokens')} stands beside it"
+        elif of_tokens or length:
+            lines[key] = f"write global_batch: {value if of_tokens else rounded(number * (length or 1), shorter=False)}"
+    return lines
 
 
 _SAMPLE_TOKENS: Final = 2048  # a round number to begin with

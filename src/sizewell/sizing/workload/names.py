@@ -495,11 +495,27 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     return faults
 
 
+# Clouds with accounts of their own, by their regions: https://docs.aws.amazon.com/whitepapers/latest/
+# aws-fault-isolation-boundaries/partitions.html, https://learn.microsoft.com/azure/azure-government/.
+_APART: Final = (
+    (r"aws/cn-[a-z]+-\d", "AWS China"),
+    (r"aws/us-gov-[a-z]+-\d", "AWS GovCloud"),
+    (r"azure/china[a-z]+\d?", "Azure China"),
+    (r"azure/us(?:gov|dod)[a-z]+", "Azure Government"),
+)
+
+
 def region_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
     """What is wrong with the region of a cloud that the catalog has, and what to write; None for nothing."""
     regions = catalog.regions(place.cloud)
     if not place.region or place.region in regions:
         return None
+    if of := next((whose for pattern, whose in _APART if re.fullmatch(pattern, f"{place.cloud}/{place.region}")), ""):
+        largest = {"aws": "aws/us-east-1", "azure": "azure/eastus"}[place.cloud]
+        fix = (
+            f"write {largest}, to see what is needed at the prices there; nothing is built in {place.region} from here"
+        )
+        return f"{place.region} is a region of {of}, whose accounts and prices are apart and not in the catalog", fix
     fix = (
         (f"write {place.cloud}" if not regions else "")  # its regions are not priced apart
         or _region_meant(place, catalog)

@@ -321,11 +321,16 @@ def _line(text: str) -> Any:
         return None
 
 
+_ENDS: Final = re.compile(r"; |\. |(?<!\.)\.?$|\?$| \(| or | else |, (?!\w+: )")
+
+
 def _first(text: str) -> str:
     """The first of several ways, without what is said of it; what stands in brackets or quotes is left whole.
 
     >>> _first("infra: [aws, gcp], or leave it out"), _first("vllm or sglang"), _first("input: 1, output: 2, or more")
     ('infra: [aws, gcp]', 'vllm', 'input: 1, output: 2')
+    >>> _first("gpu: 24GB.."), _first("8h.")
+    ('gpu: 24GB..', '8h')
     """
     depth, quoted = 0, ""
     for index, sign in enumerate(text):
@@ -333,8 +338,7 @@ def _first(text: str) -> str:
             quoted = "" if sign == quoted else quoted or sign
             continue
         depth += (sign in "[{") - (sign in "]}")
-        rest = text[index:]
-        if depth == 0 and re.match(r"; |\. |\.?$|\?$| \(| or | else |, (?!\w+: )", rest):
+        if depth == 0 and _ENDS.match(text, index):
             return text[:index].strip()
     return text.strip()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.units import UnitError, duration_s, show_count, show_duration
+from sizewell.sizing.workload.load_keys import several
 from sizewell.sizing.workload.load_shares import share_of
 from sizewell.sizing.workload.load_words import number_of
 
@@ -22,6 +23,8 @@ _AMOUNTS: Final = {
     "training": ("samples", "tokens", "steps"),
 }  # fmt: skip
 _ONE: Final = {"traffic": "request", "batch": "record", "training": "sample"}
+_JUDGED: Final = re.compile(r"(?:eval|evaluation|valid|validation|val|test|dev|held?_?out|holdout)(?:_|$)")
+_OF_THE_DATA: Final = re.compile(r"share|fraction|portion|percent|subset|part|data|tokens|words|samples|per_")
 _TIMES: Final = {"traffic": "think_time or slo", "batch": "window or every", "training": "deadline"}
 _SAYS: Final = {
     "traffic": "how much comes stands in rps or concurrent_users, how long texts are in input_tokens and output_tokens",
@@ -30,20 +33,27 @@ _SAYS: Final = {
 }
 
 
-def unplaced(where: str, value: object, given: object, meant: Callable[[str, object], str]) -> str:
+def unplaced(path: str, value: object, given: object, meant: Callable[[str, object], str]) -> str:
     """The ways out of a key of a load that no rule places; "" for a key of another section.
 
     `meant` is the fix of another key of the section, which may write the amount that this one multiplies.
 
-    >>> unplaced("batch", 5, {"records": 4000}, lambda key, value: "")
+    >>> unplaced("batch.boxes", 5, {"records": 4000}, lambda key, value: "")
     'if there are 5 of them for each record: records: 20k; else leave it out'
-    >>> unplaced("traffic", "60%", {"concurrent_users": 200}, lambda key, value: "")
+    >>> unplaced("traffic.sparkle", "60%", {"concurrent_users": 200}, lambda key, value: "")
     'if only 60% of it comes: concurrent_users: 120; else leave it out'
-    >>> unplaced("batch", "blue", {"records": 4000}, lambda key, value: "").partition(":")[0]
+    >>> unplaced("batch.color", "blue", {"records": 4000}, lambda key, value: "").partition(":")[0]
     'leave it out'
+    >>> unplaced("training.dropout", 0.1, {"samples": 4000}, lambda key, value: "")
+    'leave it out: nothing of the size is read from it; it is your script that takes it'
     """
+    where, _, key = path.rpartition(".")
     if where not in _AMOUNTS:
         return ""
+    if where == "training" and _JUDGED.match(key):
+        return "leave it out: what is held back or evaluated is not sized; samples are those that are trained on"
+    if where == "training" and not _OF_THE_DATA.search(key) and not several(key):
+        return "leave it out: nothing of the size is read from it; it is your script that takes it"
     if not isinstance(value, bool) and (share := share_of(value)):
         name, number, unit = _amount(where, given, meant)
         some = f"{name}: {_shown(number * float(share))}{unit}" if name else f"that share of {_AMOUNTS[where][0]}"
