@@ -296,6 +296,8 @@ def test_what_a_spec_of_a_stack_commits_to_is_said(economics: Callable, sizewell
         (("--all", "dev-aws"), "--all: dev-aws is named too"),
         (("day.yaml", "dev-aws"), "day.yaml: one spec is compared at a time"),
         (("--all", "--utilization", "40%"), "--utilization: is of one spec"),
+        (("--usage", "day.yaml", "dev-aws"), "--usage: dev-aws is named too"),
+        (("--usage", "none.csv"), "none.csv"),
     ],
 )
 def test_what_is_wrong_with_names_has_its_way_out(economics: Callable, arguments: tuple[str, ...], says: str) -> None:
@@ -307,6 +309,19 @@ def test_what_is_wrong_with_names_has_its_way_out(economics: Callable, arguments
 def test_a_stack_that_is_none_has_its_way_out(economics: Callable, decide: Callable[[], Path]) -> None:
     decide()
     assert "no stack 'dev-awz'\n  fix: did you mean dev-aws?" in economics("dev-awz").err
+
+
+def test_machines_by_the_hour_in_place_of_decisions(economics: Callable, project: Path) -> None:
+    rows = (f"2026-11-{day:02}T{hour:02}:00Z,g6.xlarge,us-east-1,3" for day in range(2, 9) for hour in range(24))
+    (project / "hours.csv").write_text("\n".join(["hour,machine,region,count", *rows]))
+    said = json.loads(economics("--usage", "hours.csv", "--json").out)
+    (row,) = said["commitments"]
+    assert (said["workloads"], row["machines"]) == ([], 3)
+    assert [each["machines"] for each in row["committed"]] == [3]
+    text = economics("--usage", "hours.csv").out
+    assert "hours.csv covers 7 days from 2026-11-02 on" in text
+    assert "3 machines for 3 years, in every hour. If demand" in " ".join(text.split())
+    assert economics("--usage", "hours.csv", "--html", "-").out.count('<svg class="chart"') == 1
 
 
 def test_size_names_the_commitment_that_would_pay(economics: Callable, sizewell: Sizewell, project: Path) -> None:

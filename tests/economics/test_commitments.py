@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sizewell.economics.baseline import cost_usd
 from sizewell.economics.commitments import SLOTS, Used, clock_of, in_utc, joint, shared
 from sizewell.economics.demand import Demand, Step
-from sizewell.economics.ways import terms_of
 from sizewell.sizing.catalog.rates import Commitment, Discounts
 
 from .conftest import ON, SPECS
@@ -93,7 +92,7 @@ def test_figures_are_those_of_the_purchases(work):
     covered = row.demand.hours - row.demand.hours_beyond(machines)
     assert abs(row.coverage - covered / row.demand.hours) < Decimal("1e-9")
     assert abs(row.utilization - covered / (machines * HOURS)) < Decimal("1e-9")
-    assert {each.term.market for each in row.plan} <= {term.market for term in terms_of(made)}
+    assert {each.term.market for each in row.plan} <= {term.market for term in made.place.terms}
 
 
 def owning(work, *bought, name="around-the-clock", months=36):
@@ -124,9 +123,11 @@ def test_what_is_committed_from_a_later_day_on_is_bought_no_second_time(work):
     assert (row.owned, row.plan) == (1, ()), "three months by the hour, then it is there"
     (before,) = shared([Used("dev", work("around-the-clock"))], 36)
     assert abs(row.on_demand_usd - before.on_demand_usd * 3 / 36) < 1
-    assert made.own_commitments == ("1 x g6.xlarge in us-east-1 at 0.5 USD an hour from 2027-03-01 until 2030-01-01",)
+    assert made.place.own_commitments == (
+        "1 x g6.xlarge in us-east-1 at 0.5 USD an hour from 2027-03-01 until 2030-01-01",
+    )
     late = owning(work, committed(since=date(2027, 3, 1), until=date(2030, 1, 1)), months=3)
-    assert late.own_commitments == (), "it begins after the months that are counted"
+    assert late.place.own_commitments == (), "it begins after the months that are counted"
 
 
 def test_each_of_two_commitments_ends_on_its_own_day(work):
@@ -141,7 +142,7 @@ def test_what_ends_is_counted_until_then(work):
     (row,) = shared([Used("dev", always), Used("dev", ending)], 36)
     assert [(step.machines, step.hours) for step in row.demand.steps] in ([(1, HOURS), (1, HOURS)], [(2, HOURS)])
     assert sorted((each.term.market, each.machines) for each in row.plan) == [("reserved-1y", 1), ("reserved-3y", 1)]
-    price = {term.market: term.usd_per_month for term in terms_of(always)}
+    price = {term.market: term.usd_per_month for term in always.place.terms}
     hour = always.line("on-demand", HOURS).price.amount
     assert row.usd == 36 * price["reserved-3y"] + 12 * price["reserved-1y"] + 4 * HOURS * hour
     assert row.on_demand_usd == 52 * HOURS * hour
@@ -154,7 +155,7 @@ def test_what_is_over_is_named_and_counted_no_more(work):
     (row,) = shared([Used("dev", made)], 36)
     assert row.owned == 0
     assert row.plan
-    assert made.ended == ("the commitment to 1 x g6.xlarge in us-east-1 until 2026-10-31",)
+    assert made.place.ended == ("the commitment to 1 x g6.xlarge in us-east-1 until 2026-10-31",)
 
 
 def test_what_a_spec_commits_to_itself_is_bought_no_second_time(work):

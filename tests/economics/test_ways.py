@@ -123,7 +123,7 @@ def test_terms_one_after_the_other_are_a_row_and_the_plan_of_stacks(work):
     made = work("around-the-clock", months=48)
     by_key = rows_of(made)
     row = by_key["reserved-1y+reserved-3y"]
-    assert row.way.name == "commit 1 year + 3 years"
+    assert row.way.name == "commit 1 + 3 years"
     assert row.usd < min(by_key[key].usd for key in ("on-demand", "reserved-1y", "reserved-3y"))
     assert not row.by_month[0]
     assert sum(each.machines * each.term.months for each in row.way.plan) == 48
@@ -425,7 +425,7 @@ def test_how_often_a_notebook_reads_its_data_is_said_to_be_unknown(work):
 
 def test_own_commitments_in_force_for_the_machines_are_named(work):
     made = work("day")
-    assert made.own_commitments == ()
+    assert made.place.own_commitments == ()
     option = made.option
     kind, region = made.instance_type, option.deal.region
     bought = Commitment(
@@ -436,7 +436,7 @@ def test_own_commitments_in_force_for_the_machines_are_named(work):
     plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(3), percents=(("*", Decimal(27)),), until=date(2027, 1, 31))
     rates = Discounts(commitments=(bought, elsewhere, over), savings_plans=(plan,))
     setting = replace(option.setting, catalog=replace(option.setting.catalog, rates=rates))
-    assert replace(made, option=replace(option, setting=setting)).own_commitments == (
+    assert replace(made, option=replace(option, setting=setting)).place.own_commitments == (
         f"2 x {kind} in {region} at 2.5 USD an hour until 2027-06-30",
         "a savings plan of 3 USD an hour until 2027-01-31",
     )

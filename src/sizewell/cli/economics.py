@@ -35,13 +35,16 @@ EXAMPLES = """examples:
   sizewell economics chat.yaml --html page.html     a page with plots
   sizewell economics prod-aws dev-aws               the work of stacks, and what to commit to
   sizewell economics --all --html page.html         of every stack that has a decision
+  sizewell economics --usage hours.csv              what to commit to for machines that ran
 
 --hardware reads a file such as
   machine_usd: {value: 290000, source: a quote of 2026-10-02}
   accelerators: 8
   power_w: 10200
   usd_per_kwh: 0.09
-`sizewell docs rent-commit-buy` lists its keys.
+`sizewell docs rent-commit-buy` lists its keys. --usage reads a bill (FOCUS, by the hour) or
+  hour,machine,region,count
+  2026-11-02T13:00Z,g6.xlarge,us-east-1,3
 
 exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or the line is wrong
 """
@@ -55,15 +58,16 @@ exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or
     "--utilization", metavar="PERCENT", help="share of all hours that is used (default: what the spec implies)"
 )
 @click.option("--hardware", type=INPUT, metavar="FILE", help="figures of own hardware, as YAML")
+@click.option("--usage", type=INPUT, metavar="FILE", help="machines by the hour, or a bill, in place of decisions")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
 @click.option("--markdown", is_flag=True, help="print Markdown")
 @click.option("--html", type=PATH, metavar="FILE", help="write a page with plots; - prints it")
 def command(args: Arguments) -> int:
     one_form(json=args.json, markdown=args.markdown, html=args.html)
-    path = _spec(args)
+    path = None if args.usage else _spec(args)
     if path is None:
-        return _of_stacks(args)
+        return _of_usage_or_stacks(args)
     share = _share(args.utilization)
 
     from sizewell.economics.compare import compare
@@ -117,14 +121,22 @@ def _spec(args: Arguments) -> Path | None:
     return None
 
 
-def _of_stacks(args: Arguments) -> int:
-    from sizewell.cli.economics_stacks import Read, document, of_stacks, parts
+def _of_usage_or_stacks(args: Arguments) -> int:
+    from sizewell.cli.economics_stacks import Read, document, of_stacks, of_usage, parts
     from sizewell.cli.forecast_text import markdown_parts, show_parts
     from sizewell.sizing.catalog import load
 
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
-    with output.progress("sizing"):
-        said = of_stacks(Read(project.root(), load(), args.months, on), args.what)
+    if args.usage:
+        others = {"--all": args.every, "--utilization": args.utilization, "--hardware": args.hardware}
+        named = [*args.what, *(option for option, stated in others.items() if stated)]
+        if named:
+            raise UsageError(f"--usage: {named[0]} is named too\n  fix: leave out one of them")
+        with output.progress(f"reading {args.usage.name}"):
+            said = of_usage(Read(Path(), load(), args.months, on), args.usage)
+    else:
+        with output.progress("sizing"):
+            said = of_stacks(Read(project.root(), load(), args.months, on), args.what)
     if args.json:
         output.print_json(document(said))
     elif args.markdown:
@@ -135,7 +147,8 @@ def _of_stacks(args: Arguments) -> int:
         output.write_page(args.html, page_of_stacks(said, parts(said)))
     else:
         show_parts(parts(said))
-    return 0 if any(each.priced for each in said.comparisons) else 3
+    priced = any(each.priced for each in said.comparisons) or any(row.usd is not None for row in said.shared)
+    return 0 if priced else 3
 
 
 class NothingToPayError(UsageError):
@@ -256,6 +269,6 @@ def _document(comparison: Comparison) -> dict[str, Any]:
             for each in comparison.effects
         ],
         "in_no_figure": comparison.unpriced,
-        "own_commitments": work.own_commitments,
+        "own_commitments": work.place.own_commitments,
         "assumed": work.assumed,
     }

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from sizewell.cli import economics_text as text
 from sizewell.economics.baseline import held
 from sizewell.economics.own import OWN
+from sizewell.economics.ways import BOTH
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
 from sizewell.sizing.billing.tariff import COMMITTED
@@ -95,13 +96,13 @@ def page_of_stacks(said: OfStacks, parts: Iterable[Part]) -> str:
         heading="What to commit to",
         schema=schema_of("commitments"),
         cards=[
-            Card("Workloads", str(len(said.uses)), f"over {plural(said.months, 'month')}"),
+            Card("Machine types", str(len(said.shared)), f"over {plural(said.months, 'month')}"),
             Card("On demand", f"{usd:,.2f} USD", "machines to commit to, without it"),
             Card("With commitments", f"{with_it:,.2f} USD", f"{usd - with_it:,.2f} USD less"),
         ],
         figures=[
             Figure(
-                f"{row.instance_type} in {row.cloud} {row.region}",
+                f"{row.place.instance_type} in {row.place.cloud} {row.place.region}",
                 "machines that are needed for at least so many hours of a month",
                 _sorted(row, said.months),
             )
@@ -145,7 +146,7 @@ def _sorted(row: Shared, months: int) -> Markup:
         if count:
             lines[name] = ([float(count)] * len(points), plural(count, "machine"))
     described = "Machines that are needed at once for at least so many hours of a month."
-    chart = charts.over(row.instance_type, described, "hours of a month", points, lines, label="{:,f}".format)
+    chart = charts.over(row.place.instance_type, described, "hours of a month", points, lines, label="{:,f}".format)
     return Markup(chart)  # noqa: S704 - escaped there
 
 
@@ -154,7 +155,7 @@ def drawn_of(comparison: Comparison) -> list[Row]:
     kinds = {
         "on demand": ("on-demand",),
         "spot": ("spot", "flex-start", "capacity-block"),
-        "committed": (*COMMITTED, "+".join(COMMITTED), "commit+on-demand", "commit+spot"),
+        "committed": (*COMMITTED, BOTH, "commit+on-demand", "commit+spot"),
         "owned": (OWN,),
         "tokens": ("api",),
     }

@@ -14,9 +14,11 @@ from sizewell.cli import project
 from sizewell.cli.answers import as_decided, read_all
 from sizewell.cli.economics_text import SECONDS_PER_MONTH, hours, percent
 from sizewell.cli.forecast_text import Part
-from sizewell.economics.commitments import Shared, Used, clock_of, shared
+from sizewell.economics.commitments import Shared, Used, clock_of, measured, shared
 from sizewell.economics.compare import Comparison, compare, rounded
-from sizewell.economics.ways import NAMES, in_words, terms_of, work_of
+from sizewell.economics.place import Place
+from sizewell.economics.usage import read_usage
+from sizewell.economics.ways import NAMES, in_words, work_of
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.choose.explain import sized
@@ -82,17 +84,10 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
             notes.append(f"{name}: {use.work.reserved}; counted are the hours in which it is used")
         notes += [f"{name}: {each}" for each in use.work.unknown]
     for row in rows:
-        if not terms_of(row.users[0].work):
-            sold = "has a price that is known here; catalog/rates.yaml may state one"
-            notes.append(f"no commitment to {row.instance_type} in {row.cloud} {row.region} {sold}")
         loose = [f"{use.stack}/{use.work.name}" for use in row.users if clock_of(use.work) is None]
         if len(row.users) > 1 and loose:
             notes.append(f"nobody states when {', '.join(loose)} runs: counted as if at the same time as the others")
-        others, work = set(row.not_counted), row.users[0].work
-        notes += [f"committed already, and in no figure here: {each}" for each in work.own_commitments
-                  if each not in others]  # fmt: skip
-        notes += [f"over, and counted no more: {each}" for each in work.ended]
-        notes += [f"not counted, though it covers {row.instance_type} too: {each}" for each in row.not_counted]
+    notes += _bought_already(rows)
     comparisons = tuple(compare(use.work) for use in uses)
     for use, best in zip(uses, (each.cheapest for each in comparisons), strict=True):
         if best is not None:
@@ -100,6 +95,41 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     return OfStacks(
         months=read.months, uses=uses, comparisons=comparisons, shared=rows, notes=tuple(dict.fromkeys(notes))
     )
+
+
+def _bought_already(rows: Sequence[Shared]) -> Iterator[str]:
+    """What is to know of the commitments that are sold or bought for machines."""
+    for row in rows:
+        place, others = row.place, row.place.shared_out
+        if not place.terms:
+            sold = "has a price that is known here; catalog/rates.yaml may state one"
+            yield f"no commitment to {place.instance_type} in {place.cloud} {place.region} {sold}"
+        own = (each for each in place.own_commitments if each not in others)
+        yield from (f"committed already, and in no figure here: {each}" for each in own)
+        yield from (f"over, and counted no more: {each}" for each in place.ended)
+        yield from (f"not counted, though it covers {place.instance_type} too: {each}" for each in others)
+
+
+def of_usage(read: Read, path: Path) -> OfStacks:
+    """What to commit to for machines whose hours a file has."""
+    usage = read_usage(path, read.catalog)
+    profiles = [
+        (Place(catalog=read.catalog, **machine._asdict(), on=read.on, months=read.months), demand)
+        for machine, demand in usage.demands.items()
+    ]
+    rows = measured(profiles, net=usage.is_bill)
+    days = f"{(usage.last - usage.first).total_seconds() / 86_400:.1f}".removesuffix(".0")
+    notes = [f"{path.name} covers {days} days from {usage.first:%Y-%m-%d} on: each month is 730 hours like these"]
+    if usage.is_bill:
+        notes.append("hours that are billed on demand are counted, and none of spot or of what a commitment covers")
+    notes += [f"{each} is in no figure: the catalog does not know it" for each in usage.unknown]
+    notes += [
+        f"{row.place.instance_type} in {row.place.region} is in no figure: it has no known price on demand"
+        for row in rows
+        if row.usd is None
+    ]
+    notes += _bought_already(rows)
+    return OfStacks(months=read.months, uses=(), comparisons=(), shared=rows, notes=tuple(dict.fromkeys(notes)))
 
 
 def _months(spec: WorkloadSpec, months: int) -> int:
@@ -156,8 +186,8 @@ def _changed(pool: Pool, option: Option) -> str:
     return ""
 
 
-def parts(said: OfStacks) -> Iterator[Part]:
-    """What is said, in order."""
+def _workloads(said: OfStacks) -> Part:
+    """What each costs in the cheapest way."""
     stacks = len({use.stack for use in said.uses})
     rows = []
     for use, comparison in zip(said.uses, said.comparisons, strict=True):
@@ -167,12 +197,18 @@ def parts(said: OfStacks) -> Iterator[Part]:
             use.stack, use.work.name, use.work.machines, percent(use.work.demand.utilization), _usd(rented.usd),
             _usd(best.usd if best else None), best.way.name if best else "?",
         ])  # fmt: skip
-    yield Part(
+    return Part(
         f"{plural(len(rows), 'workload')} of {plural(stacks, 'stack')} over {plural(said.months, 'month')}",
         heads=("stack", "workload", "machines", "used", "on demand", "cheapest", "way to pay"),
         rows=rows,
         texts=("stack", "workload", "machines", "way to pay"),
     )
+
+
+def parts(said: OfStacks) -> Iterator[Part]:
+    """What is said, in order."""
+    if said.uses:
+        yield _workloads(said)
     bought = [row for row in said.shared if row.plan]
     title = "what to commit to, over all of them"
     if bought:
@@ -182,7 +218,7 @@ def parts(said: OfStacks) -> Iterator[Part]:
             heads=("machines", "used", "on demand", "with it", "saves", "covers", "is used"),
             rows=[
                 [
-                    f"{row.demand.machines} x {row.instance_type}", percent(row.demand.utilization),
+                    f"{row.demand.machines} x {row.place.instance_type}", percent(row.demand.utilization),
                     _usd(row.on_demand_usd), _usd(row.usd), percent(_saved(row) / (row.on_demand_usd or Decimal(1))),
                     percent(row.coverage or Decimal(0)), percent(row.utilization or Decimal(0)),
                 ]
@@ -193,9 +229,13 @@ def parts(said: OfStacks) -> Iterator[Part]:
         yield Part("what that binds", [_bound(row) for row in bought])
     else:
         unpriced = [
-            f"{row.instance_type} in {row.cloud} {row.region}" for row in said.shared if row.on_demand_usd is None
+            f"{row.place.instance_type} in {row.place.cloud} {row.place.region}"
+            for row in said.shared
+            if row.on_demand_usd is None
         ]
         why = ["no commitment costs less than the hours on demand that it would cover"]
+        if not said.shared:
+            why = ["no work runs on demand on machines that a commitment covers"]
         if unpriced:
             why = [f"whether one would cost less is not known: {', '.join(unpriced)} has no known price on demand"]
         yield Part(f"{title}: nothing", why)
@@ -213,9 +253,10 @@ def _saved(row: Shared) -> Decimal:
 
 def _bound(row: Shared) -> str:
     users = ", ".join(f"{use.stack}/{use.work.name}" for use in row.users)
-    bought = f"{row.instance_type} in {row.cloud} {row.region}: {in_words(row.plan, 'machine')}, in every hour"
+    place = row.place
+    bought = f"{place.instance_type} in {place.cloud} {place.region}: {in_words(row.plan, 'machine')}, in every hour"
     halved = f"{_usd(row.halved_usd)} USD against {_usd(row.halved_on_demand_usd)} on demand"
-    return f"{bought}; for {users}. If demand halves, {halved}"
+    return f"{bought}{users and f'; for {users}'}. If demand halves, {halved}"
 
 
 def document(said: OfStacks) -> dict[str, Any]:
@@ -242,7 +283,8 @@ def document(said: OfStacks) -> dict[str, Any]:
         ],
         "commitments": [
             {
-                "machine": {"cloud": row.cloud, "region": row.region, "instance_type": row.instance_type},
+                "machine": {"cloud": row.place.cloud, "region": row.place.region,
+                            "instance_type": row.place.instance_type},
                 "workloads": [f"{use.stack}/{use.work.name}" for use in row.users],
                 "machines": row.demand.machines,
                 "demand": [

@@ -69,9 +69,10 @@ def facts(comparison: Comparison) -> list[str]:
         months = max(1, round(ends_s / SECONDS_PER_MONTH))
         lines.append(f"the stack of this spec ends {ends_s / 86_400:.0f} days after it is built: --months {months}")
     lines += [
-        f"yours already, and in no figure, as it is paid whatever is chosen: {each}" for each in work.own_commitments
+        f"yours already, and in no figure, as it is paid whatever is chosen: {each}"
+        for each in work.place.own_commitments
     ]
-    lines += [f"over, and counted no more: {each}" for each in work.ended]
+    lines += [f"over, and counted no more: {each}" for each in work.place.ended]
     lines += [f"in no figure, as it has no price: {each}" for each in comparison.unpriced]
     setting, place = work.option.setting, (work.option.cloud, work.option.deal.region, work.instance_type)
     return [

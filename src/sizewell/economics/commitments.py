@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import takewhile
@@ -17,9 +17,10 @@ from zoneinfo import ZoneInfo
 
 from sizewell.economics.baseline import Purchase, baseline, cost_usd, held
 from sizewell.economics.demand import Demand, Step, sorted_demand
-from sizewell.economics.ways import Work, terms_of
+from sizewell.economics.place import Place
+from sizewell.economics.ways import Work
 from sizewell.sizing.choose.pricing import standing
-from sizewell.sizing.money import HOURS_PER_MONTH, Priced
+from sizewell.sizing.money import HOURS_PER_MONTH
 
 HOURS: Final = 168  # of a week
 SLOTS: Final = 12  # of an hour: schedules and the waits of an autoscaler end between hours
@@ -38,13 +39,10 @@ class Used(NamedTuple):
 class Shared:
     """Machines of one type in a region over all stacks, and the purchases that cost least for them over some months."""
 
-    cloud: str
-    region: str
-    instance_type: str
+    place: Place
     users: tuple[Used, ...]
     demand: Demand  # of the first month, of all of them
     owned: int  # the most machines that are committed already in a month, which are left out of all figures
-    not_counted: tuple[str, ...]  # own commitments of other kinds, in words
     plan: tuple[Purchase, ...]
     on_demand_usd: Decimal | None  # over all months; None where it has no price
     usd: Decimal | None  # with the plan
@@ -62,23 +60,41 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
         if work.is_covered:
             key = (work.option.cloud, work.option.deal.region, work.instance_type)
             groups.setdefault(key, []).append(use)
-    rows = [_shared(tuple(users), months) for users in groups.values()]
+    rows = [_of_stacks(tuple(users), months) for users in groups.values()]
+    return _largest_first(rows)
+
+
+def measured(profiles: Iterable[tuple[Place, Demand]], *, net: bool) -> tuple[Shared, ...]:
+    """The same for machines of which it is known how many ran when; `net` of what is committed already."""
+    return _largest_first(
+        [_shared(place, [demand] * place.months, () if net else place.committed) for place, demand in profiles]
+    )
+
+
+def _largest_first(rows: Iterable[Shared]) -> tuple[Shared, ...]:
     return tuple(sorted(rows, key=lambda row: (row.usd or ZERO) - (row.on_demand_usd or ZERO)))
 
 
-def _shared(users: tuple[Used, ...], months: int) -> Shared:
-    work = users[0].work
+def _of_stacks(users: tuple[Used, ...], months: int) -> Shared:
+    place = replace(users[0].work.place, months=months)
     ends = sorted({min(use.work.months, months) for use in users} | {months})  # stacks that end are counted until then
     demands = {end: joint([use.work for use in users if use.work.months >= end]) for end in ends}
-    bought_already = [*work.committed, *((each.demand.machines, 0, each.own_term_months) for _, each in users)]
-    owned = [sum(count for count, first, end in bought_already if first <= month < end) for month in range(months)]
-    until = [next(end for end in ends if month < end) for month in range(months)]
-    each_month = [demands[end].beyond(machines) for end, machines in zip(until, owned, strict=True)]
-    price = work.line("on-demand", HOURS_PER_MONTH).price
-    hour_usd = price.amount if isinstance(price, Priced) else None
-    plan = baseline(each_month, terms_of(work), hour_usd) if hour_usd is not None else ()
+    own = [(work.demand.machines, 0, work.own_term_months) for _, work in users]
+    each_month = [demands[next(end for end in ends if month < end)] for month in range(months)]
+    return _shared(place, each_month, (*place.committed, *own), users)
+
+
+def _shared(
+    place: Place, needed: Sequence[Demand], committed: Iterable[tuple[int, int, int]], users: tuple[Used, ...] = ()
+) -> Shared:
+    """What to buy for the demand of each month above what is committed: machines from a month on, and before which."""
+    months, committed = range(len(needed)), tuple(committed)
+    owned = [sum(count for count, first, end in committed if first <= month < end) for month in months]
+    each_month = [demand.beyond(machines) for demand, machines in zip(needed, owned, strict=True)]
+    hour_usd = place.usd_per_hour("on-demand")
+    plan = baseline(each_month, place.terms, hour_usd) if hour_usd is not None else ()
     halves = [each.at(each.utilization / 2) if each.hours else each for each in each_month]
-    bought = [held(plan, month) for month in range(months)]
+    bought = [held(plan, month) for month in months]
     hours = sum((each.hours for each in each_month), ZERO)
     covered = hours - sum((each.hours_beyond(count) for each, count in zip(each_month, bought, strict=True)), ZERO)
 
@@ -86,13 +102,10 @@ def _shared(users: tuple[Used, ...], months: int) -> Shared:
         return None if hour_usd is None else cost_usd(demands, purchases, hour_usd)
 
     return Shared(
-        cloud=work.option.cloud,
-        region=work.option.deal.region,
-        instance_type=work.instance_type,
+        place=place,
         users=users,
-        demand=demands[ends[0]],
+        demand=needed[0],
         owned=max(owned),
-        not_counted=work.shared_out,
         plan=plan,
         on_demand_usd=usd(each_month, ()),
         usd=usd(each_month, plan),

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from sizewell.economics.baseline import Purchase, Term, baseline, held
+from sizewell.economics.baseline import Purchase, baseline, held
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN, owned
 from sizewell.economics.payments import Payment, monthly, once, paid_by, total_usd, unpriced
+from sizewell.economics.place import TERM_MONTHS, Place
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.history import fresh_days, stale_prices
 from sizewell.sizing.catalog.managed import RAW, TITLES, markets_of
-from sizewell.sizing.catalog.rates import Commitment, ResourceCommitment, SavingsPlan, SharedOut
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
@@ -36,7 +35,7 @@ from sizewell.sizing.choose.pricing import (
 )
 from sizewell.sizing.choose.requirements import UNSTATED
 from sizewell.sizing.choose.workloads import tokens_of
-from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.predict.spot import run_times
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
@@ -48,19 +47,19 @@ if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
 
 BY_THE_HOUR: Final = ("on-demand", "spot", "flex-start")
-TERM_MONTHS: Final = {"reserved-1y": 12, "reserved-3y": 36}
+BOTH: Final = "+".join(COMMITTED)  # terms of several lengths, and no hour above them
 NAMES: Final = {
     "on-demand": "on demand",
     "spot": "spot",
     "flex-start": "flex-start",
     "reserved-1y": "commit 1 year",
     "reserved-3y": "commit 3 years",
+    BOTH: "commit 1 + 3 years",
     "capacity-block": "capacity block",
     OWN: OWN,
     "api": "API per token",
 }
 BLOCK: Final = "capacity-block"
-DAYS_PER_MONTH: Final = 365.25 / 12
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
 _RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
@@ -150,52 +149,17 @@ class Work:
         return TERM_MONTHS.get(self.chosen.deal.market, 0)
 
     @property
-    def own_commitments(self) -> tuple[str, ...]:
-        """Own commitments and savings plans for these machines in the months counted, in words: no way counts them."""
-        return (*(self._told(each) for each in self._committed), *self.shared_out)
-
-    @property
-    def committed(self) -> tuple[tuple[int, int, int], ...]:
-        """Machines of this type that are committed already: how many, from which month, from 0, and before which."""
-        on = self.option.setting.on
-        return tuple(
-            (each.count, max(0, months_to(on, each.since)), months_to(on, each.until)) for each in self._committed
+    def place(self) -> Place:
+        """Where its machines are: what is sold and bought there."""
+        setting = self.option.setting
+        return Place(
+            catalog=setting.catalog,
+            cloud=self.option.cloud,
+            region=self.option.deal.region,
+            instance_type=self.instance_type,
+            on=setting.on,
+            months=self.months,
         )
-
-    @property
-    def shared_out(self) -> tuple[str, ...]:
-        """Own savings plans and commitments in these months that cover the machines among others, in words."""
-        return tuple(self._told(each) for each in self._covering if not _is_whole(each))
-
-    @property
-    def ended(self) -> tuple[str, ...]:
-        """What covered these machines and is over, in words."""
-        on = self.option.setting.on
-        return tuple(f"the {each.title}" for each in self._bought if each.until < on)
-
-    @property
-    def _committed(self) -> list[Commitment]:
-        return [each for each in self._covering if isinstance(each, Commitment) and not each.is_shared_out]
-
-    @property
-    def _covering(self) -> list[SharedOut]:
-        on = self.option.setting.on
-        return [each for each in self._bought if on <= each.until and months_to(on, each.since) < self.months]
-
-    @property
-    def _bought(self) -> tuple[SharedOut, ...]:
-        asked = Asked(self.option.cloud, self.option.deal.region, self.instance_type, "on-demand")
-        return self.option.setting.catalog.rates.covering(asked)
-
-    def _told(self, each: SharedOut) -> str:
-        """What is bought, in words, with the time for which it is."""
-        usd = "" if isinstance(each, ResourceCommitment) else f"{each.usd_per_hour.normalize():f} USD an hour"
-        begins = f" from {each.since}" if each.since > self.option.setting.on else ""
-        if isinstance(each, SavingsPlan):
-            return f"a savings plan of {usd}{begins} until {each.until}"
-        if _is_whole(each):
-            return f"{each.shown} at {usd}{begins} until {each.until}"
-        return f"the {each.title}{begins and f',{begins} on'}"
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -280,20 +244,6 @@ class Work:
     def runs_it(self, item: LineItem) -> bool:
         """Whether a line is of the machines that do the work: those of its cluster's own care are beside them."""
         return item.component == self.name and item.unit in charges.RUNNING
-
-
-def _is_whole(each: SharedOut) -> bool:
-    """Whether it is to machines of one type, which are then paid by nothing else."""
-    return isinstance(each, Commitment) and not each.is_shared_out
-
-
-def months_to(on: date, day: date) -> int:
-    """Months from a day to another, the nearest whole number.
-
-    >>> [months_to(date(2026, 11, 28), day) for day in (date(2026, 11, 28), date(2027, 3, 1), date(2030, 1, 2))]
-    [0, 3, 37]
-    """
-    return round((day - on).days / DAYS_PER_MONTH)
 
 
 def work_of(
@@ -459,9 +409,7 @@ def _not_sold(work: Work, market: str) -> str:
         return f"it is of machines of one's own; {TITLES[managed]} runs these"
     if managed != RAW and market not in markets_of(managed, option.setting.need.kind):
         return f"{TITLES[managed]} does not sell it"
-    catalog, place = option.setting.catalog, Asked(option.cloud, option.deal.region, work.instance_type, market)
-    rate = catalog.rates.deciding(place)
-    if market in option.candidate.shape.markets or (rate is not None and rate.market == market):
+    if market in option.candidate.shape.markets or work.place.is_sold(market):
         return ""
     return f"{work.instance_type} is not sold that way in {option.cloud}"
 
@@ -606,7 +554,7 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
     rented = by_key["on-demand"]
     if rented.pay is None or not work.demand.hours:
         return
-    terms = terms_of(work)
+    terms = [term for term in work.place.terms if not _not_sold(work, term.market)]
     hour_usd = _machine_usd(work, rented.pay(work.demand)) / work.demand.hours
     plan = baseline([work.demand] * work.months, terms, hour_usd) if terms else ()
     committed = {held(plan, month) for month in range(work.months)}
@@ -617,10 +565,9 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
     bound = f"{in_words(plan, 'machine')}, in every hour"
     aged = tuple(line for market in markets for line in by_key[market].aged)
     if whole:
-        name = f"commit {' + '.join(NAMES[market].removeprefix('commit ') for market in markets)}"
         pay = partial(with_plan, work, rented.pay, plan)
         estimated = any(by_key[market].estimated for market in markets)
-        yield Way(key="+".join(markets), name=name, pay=pay, bound=bound, estimated=estimated, aged=aged, plan=plan)
+        yield Way(key=BOTH, name=NAMES[BOTH], pay=pay, bound=bound, estimated=estimated, aged=aged, plan=plan)
         return
     for way in plain:
         if way.key in ("on-demand", "spot") and way.pay is not None:
@@ -643,6 +590,7 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
 def in_words(plan: Sequence[Purchase], what: str) -> str:
     """What is bought and when: purchases of one term and month together.
 
+    >>> from sizewell.economics.baseline import Term
     >>> term = Term("reserved-1y", 12, Decimal(1))
     >>> in_words([Purchase(0, term, 2), Purchase(12, term, 1)], "machine")
     '2 machines for 1 year, 1 machine for 1 year from month 13 on'
@@ -655,16 +603,6 @@ def in_words(plan: Sequence[Purchase], what: str) -> str:
         + (f" from month {month + 1} on" if month else "")
         for (month, market), count in sorted(bought.items())
     )
-
-
-def terms_of(work: Work) -> list[Term]:
-    """The commitments that are sold for the machines of some work, and have a price."""
-    terms = []
-    for market in COMMITTED:
-        line = work.line(market, HOURS_PER_MONTH)
-        if isinstance(line.price, Priced) and not _not_sold(work, market):
-            terms.append(Term(market, TERM_MONTHS[market], HOURS_PER_MONTH * line.price.amount))
-    return terms
 
 
 def _machine_usd(work: Work, payments: Iterable[Payment]) -> Decimal:
