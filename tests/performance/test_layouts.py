@@ -147,8 +147,8 @@ def test_a_refusal_has_what_is_predicted_beside_the_edge_that_decides():
     many, alone = job(LLAMA_70B, engine="nemo"), cluster("l40s", per_node=4, scale_up=1)
     refused = search(many, alone)
     assert isinstance(refused, LayoutRefusal)
-    assert "per device (predicted " in refused.reason
-    assert "; its band decides) in the smallest of" in refused.reason
+    assert "GiB per device at the upper edge of the band (" in refused.reason
+    assert " predicted) in the smallest of" in refused.reason
     plain = search(many, alone, at_high_edge=False)
     assert isinstance(plain, LayoutRefusal)
     assert "predicted" not in plain.reason

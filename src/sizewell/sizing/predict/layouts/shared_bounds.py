@@ -170,14 +170,12 @@ class Hunt:
             return LayoutRefusal(cause="layout", reason=_why_none(self.region.job, self.cluster))
         least = max(self._least, int(self._leanest)) if math.isfinite(self._leanest) else self._least
         needs, has = distinct_figures(least / GIB, self.device.usable / GIB, 1)
-        if self.device.edge > 1:
-            needs = f"up to {needs} GiB per device (predicted {least / self.device.edge / GIB:,.1f}; its band decides)"
-        else:
-            needs += " GiB per device"
+        point = f"{least / self.device.edge / GIB:.1f}"
+        edge = f" at the upper edge of the band ({point} predicted)" if self.device.edge > 1 else ""
         return LayoutRefusal(
             cause="memory",
             reason=(
-                f"needs {needs} in the smallest of {legal} layouts on "
+                f"needs {needs} GiB per device{edge} in the smallest of {legal} layouts on "
                 f"{self.cluster.devices} x {self.cluster.accelerator.name}, {has} GiB usable"
             ),
             need_bytes=least,
