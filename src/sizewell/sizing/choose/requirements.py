@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell import csvtables
 from sizewell.csvtables import Day
-from sizewell.sizing.catalog.engine import NGRAM
+from sizewell.sizing.catalog.engine import NGRAM, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
@@ -901,6 +901,8 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
         build = BUILDS.get(runtime, "") if runtime in engine.images else ""
         script = spec.kind != "batch-inference" or served_family(architecture) == "decoder"
         how = "which is launched" if script else "as is usual for such work"
+        if lacking := unserved(engine, spec):
+            how = f"which has no {lacking}: predicted as if it had"
         return [f"run by {engine.name}{build}, {how} (engine is not stated)"]
     usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)
     usual = usual or SHOWN[_usual_engine(spec, architecture, runtime)]
@@ -908,6 +910,12 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
     if architecture.kind in ("vision", "diffusion") and spec.framework == "pytorch" and runtime not in COMPILES:
         notes.append("kernels halfway between compiled and uncompiled, as both are common (engine is not stated)")
     return notes
+
+
+def unserved(engine: InferenceEngine, spec: WorkloadSpec) -> str:
+    """The model, by its name or the type in its configuration, that the engine has not; "" where nothing is known."""
+    config = (spec.model.config if spec.model else None) or {}
+    return engine.without(spec.model.name if spec.model else None, str(config.get("model_type") or ""))
 
 
 def _usual_engine(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> str:

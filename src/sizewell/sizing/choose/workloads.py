@@ -32,7 +32,7 @@ from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import Option, leaving_usd, zones_of
 from sizewell.sizing.choose.quantized import quantized
-from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in
+from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in, unserved
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
@@ -118,7 +118,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
             *(() if any(note.startswith("launched by ") for note in own) else _trained_on(spec, chosen)),
             *_batch_launched(spec, chosen, task),
             *_served_launched(spec, chosen, task),
-            *_in_fp16(chosen, task),
+            *_in_fp16(spec, chosen, task),
             *_block_unbought(spec, chosen),
             *_block_too_long(spec, chosen),
             *_on_hosts(chosen),
@@ -213,8 +213,7 @@ def _served_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> t
     if engine is None:
         why = f"{need.engine} has no template ({', '.join(ENGINES)} have)"
         return (f"launched by {run}.command of your own and an image with {need.engine}: {why}",)
-    config = (spec.model.config if spec.model else None) or {}
-    if lacking := engine.without(task.model, str(config.get("model_type") or "")):
+    if lacking := unserved(engine, spec):
         other = "" if task.family != "encoder" else LISTED
         return (
             f"launched by {run}.command of your own and an image that has it: {engine.name} has no {lacking}{other}",
@@ -246,13 +245,13 @@ def loading_here(job: ServingJob, tensor: int, accelerator: Accelerator) -> floa
     return needed if needed > has else 0.0
 
 
-def _in_fp16(chosen: Option, task: Task | None) -> tuple[str, ...]:
+def _in_fp16(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
     """That a served model of bf16 is computed in fp16, where the GPU has nothing else of 16 bits."""
     need, accelerator = chosen.setting.need, chosen.candidate.accelerator
     if task is None or need.serving is None or accelerator.runtime != "cuda" or accelerator.flop_per_s.get("bf16"):
         return ()
     engine = ENGINES.get(need.engine) if need.engine else engine_for(task.family, accelerator.runtime)
-    if engine is None or "dtype" not in engine.flags or task.weights in ("fp16", "fp32"):
+    if engine is None or "dtype" not in engine.flags or task.weights in ("fp16", "fp32") or unserved(engine, spec):
         return ()
     limits = "its numbers end at 65,504, where those of bf16 go on: compare some answers first"
     return (f"computed in fp16, for {accelerator.name} has no bf16 ({limits}, or name a newer accelerator)",)
