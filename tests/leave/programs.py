@@ -384,3 +384,23 @@ m = k8s.core.v1.ConfigMap("cm", metadata={"labels": {"app": "x"}}, opts=o)
 k8s.core.v1.Pod("p", spec={"containers": [{"name": m.metadata["name"], "image": m.metadata.name}]}, metadata={"namespace": m.metadata["namespace"], "labels": m.metadata["labels"]}, opts=o)
 """,
 )
+p(
+    "irsa",
+    """
+c = aws.eks.Cluster("c", role_arn="r", vpc_config={"subnet_ids": ["a"]})
+url = c.identities[0].oidcs[0].issuer
+o = aws.iam.OpenIdConnectProvider("o", url=url, client_id_lists=["sts.amazonaws.com"], thumbprint_lists=["x"])
+aws.iam.Role("r", assume_role_policy=pulumi.Output.all(o.arn, url.apply(lambda u: u.replace("https://", ""))).apply(lambda a: json.dumps({"Statement": [{"Principal": {"Federated": a[0]}, "Condition": {"StringEquals": {f"{a[1]}:sub": "x", f"{a[1]}:aud": "sts"}}}]})))
+aws.sqs.Queue("q", delay_seconds=pulumi.StackReference("a/b/c").get_output("n").apply(int), opts=pulumi.ResourceOptions(plugin_download_url="https://example.com"))
+""",
+)
+p(
+    "providers",
+    """
+g = gcp.Provider("g", project="p", default_labels={"a": "b"}, batching={"enable_batching": True})
+w = aws.Provider("w", region="eu-west-1", endpoints=[{"s3": "http://l"}], allowed_account_ids=["1"], assume_roles=[aws.ProviderAssumeRoleArgs(role_arn=config.require_secret("arn"))])
+gcp.storage.Bucket("b", location="EU", opts=pulumi.ResourceOptions(provider=g))
+aws.s3.Bucket("bb", opts=pulumi.ResourceOptions(provider=w))
+""",
+    "encryptionsalt: v1:x:y\nconfig: {own:arn: {secure: A}}\n",
+)

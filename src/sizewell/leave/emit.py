@@ -22,6 +22,7 @@ from sizewell.sdk.expressions import (
     Asset,
     Attr,
     Call,
+    Computed,
     Encoded,
     Expr,
     Func,
@@ -213,6 +214,9 @@ class Emitter:
             taken += 1
         if taken == len(steps):
             return base
+        match steps[taken:]:
+            case [Func("int" | "float" as name)]:
+                return f"{base}.apply({name})"
         body = "value" if text or taken > 1 else "known[0]"
         for step in steps[taken:]:
             body = self._step(step, body)
@@ -256,7 +260,8 @@ class Emitter:
 
     def _json(self, whole: Expr, of: Expr, style: Mapping[str, Any]) -> Code:
         more = [(f"{key}=", repr(value)) for key, value in style.items()]
-        if _long(of, ENTRIES):
+        keyed = any(isinstance(key, Computed) for each in walk(of) if isinstance(each, Map) for key, _ in each.entries)
+        if keyed or _long(of, ENTRIES):
             values = _Values(of)
             plain = _placeholders(of, values)
             path = self._file(f"documents/{self.stem}", ".json", json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
@@ -357,7 +362,10 @@ def _placeholders(given: Expr, values: _Values) -> Any:
         case Lit(value):
             return value
         case Map(entries):
-            return {key: _placeholders(each, values) for key, each in entries}
+            return {
+                _placeholders(key.of, values) if isinstance(key, Computed) else key: _placeholders(each, values)
+                for key, each in entries
+            }
         case Seq(entries):
             return [_placeholders(each, values) for each in entries]
         case Text(parts):

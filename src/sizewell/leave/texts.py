@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from sizewell.sdk.expressions import Encoded, Expr, Json, Lit, Map, Seq, Text
+from sizewell.sdk.expressions import Computed, Encoded, Expr, Json, Lit, Map, Seq, Text
 
 _STYLES: Final[tuple[Mapping[str, Any], ...]] = (
     {},
@@ -53,10 +53,14 @@ def _of_json(value: Any, read: Callable[[str], Expr]) -> Expr:
     if isinstance(value, str):
         return read_text(value, read)
     if isinstance(value, dict):
-        return Map(tuple((key, _of_json(each, read)) for key, each in value.items()))
+        return Map(tuple((_key(read(key)), _of_json(each, read)) for key, each in value.items()))
     if isinstance(value, list):
         return Seq(tuple(_of_json(each, read) for each in value))
     return Lit(value)
+
+
+def _key(key: Expr) -> str:
+    return str(key.value) if isinstance(key, Lit) else Computed(key)
 
 
 def _decoded(text: str) -> str | None:

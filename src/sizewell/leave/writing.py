@@ -260,7 +260,7 @@ class Writer:
             if isinstance(value, Secret) and names.get(key, key) in secrets:
                 value = value.of  # noqa: PLW2901 - the class marks it by itself
             if given.type.startswith("pulumi:providers:") and not classes.is_text(typed):
-                entries.append((f"{names.get(key, key)}=", self.emitter.value(_unpacked(value), typed)))
+                entries.append((f"{names.get(key, key)}=", self.emitter.value(_unpacked(value))))
                 continue
             if (
                 given.type.startswith("kubernetes:")
@@ -272,13 +272,12 @@ class Writer:
         return entries
 
     def _options(self, given: Resource) -> dict[str, Code]:
-        emitter, options = (
-            self.emitter,
-            {key: value for key, value in given.options.items() if key != "plugin_download_url"},
-        )
+        emitter, options = self.emitter, dict(given.options)
         kind = (classes.of_resource(given.kind) or (given.kind,))[0]
-        if options.get("version") == classes.release(kind.__module__.partition(".")[0]):
-            options.pop("version", None)
+        release = classes.release(kind.__module__.partition(".")[0])
+        for key, value in zip(("version", "plugin_download_url"), release, strict=True):
+            if options.get(key) == value:
+                options.pop(key)
         parent = self.resources.get(given.parent)
         made: dict[str, Code] = {}
         if given.parent:

@@ -77,7 +77,9 @@ def inner(typed: Any) -> Any:
 def is_text(typed: Any) -> bool:
     """Whether an input is a text, as the SDK annotates it; a provider takes some others as text of JSON."""
     typed = _types.unwrap_type(typed) if typed is not None else None
-    return typed is str or any(each is str for each in get_args(typed))
+    origin = get_origin(typed)  # of a union, unlike a list or a mapping of texts
+    of_one = isinstance(origin, type) and issubclass(origin, Sequence | Mapping)
+    return typed is str or (not of_one and any(each is str for each in get_args(typed)))
 
 
 def output_is_text(kind: type, name: str) -> bool:
@@ -120,9 +122,10 @@ def own_options(kind: type) -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def release(package: str) -> str:
-    """The version that an SDK asks the engine for."""
+def release(package: str) -> tuple[str, str]:
+    """The version of its plugin that an SDK asks the engine for, and where it is from."""
     try:
-        return str(import_module(f"{package}._utilities").get_version())
-    except (ImportError, AttributeError):
-        return ""
+        own = import_module(f"{package}._utilities")
+    except ImportError:
+        return "", ""
+    return str(getattr(own, "get_version", str)() or ""), str(getattr(own, "get_plugin_download_url", str)() or "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,18 @@ class Map:
     entries: tuple[tuple[str, Expr], ...]
 
 
+class Computed(str):
+    """A key of a document that is known only after deployment: equal to one that comes about in the same way."""
+
+    __slots__ = ("of",)
+    of: Expr
+
+    def __new__(cls, of: Expr) -> Self:
+        made = super().__new__(cls, repr(of))
+        made.of = of
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Seq:
     entries: tuple[Expr, ...]
@@ -136,6 +148,8 @@ def walk(value: object, but: tuple[type, ...] = ()) -> Iterator[Expr]:
     if isinstance(value, tuple):
         for each in value:
             yield from walk(each, but)
+    elif isinstance(value, Computed):
+        yield from walk(value.of, but)
     elif isinstance(value, Expr):
         yield value
         if not isinstance(value, (Lit, *but)):

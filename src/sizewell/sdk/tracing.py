@@ -408,6 +408,8 @@ def _apply(self: Any, func: Callable[[Any], Any], run_with_unknowns: bool = Fals
         code = getattr(func, "__code__", None)
         if getattr(func, "__objclass__", None) is str:  # `str.upper`, which would take a marker for the value's text
             return getattr(symbolic(value), func.__name__)()
+        if func in (int, float) and isinstance(number := symbolic(value), Traced):
+            return Traced(Func(func.__name__, number._expr), func)  # noqa: SLF001
         if code is not None and code.co_varnames == ("__response__",):
             return value  # the SDK would make its own class of it, which takes no values but those of their types
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,12 @@ def text(path: str, **values: Any) -> pulumi.Input[str]:
 def document(path: str, *, separators: tuple[str, str] | None = None, **options: Any) -> pulumi.Input[str]:
     """A file of JSON in one text; options are values, and how `json.dumps` writes it."""
     style = {key: options.pop(key) for key in ("indent", "sort_keys", "ensure_ascii") if key in options}
-    content = placed(json.loads(read(path)), options)
-    dumps: Callable[..., Any] = pulumi.Output.json_dumps if options else json.dumps
-    return dumps(content, separators=separators, **style)  # type: ignore[no-any-return]
+    content = json.loads(read(path))
+
+    def written(known: dict[str, Any]) -> str:
+        return json.dumps(settled(content, known), separators=separators, **style)
+
+    return pulumi.Output.all(**options).apply(written) if options else written({})
 
 
 def content(path: str, **values: Any) -> dict[str, Any]:
@@ -60,6 +62,18 @@ def filled(content: str, values: dict[str, Any]) -> str:
     for name, value in values.items():
         content = content.replace(f"@{name}@", value)
     return content
+
+
+def settled(content: Any, known: dict[str, Any]) -> Any:
+    """A document with values that are known where their names stand, in keys too."""
+    if isinstance(content, dict):
+        return {filled(key, known): settled(value, known) for key, value in content.items()}
+    if isinstance(content, list):
+        return [settled(value, known) for value in content]
+    if not isinstance(content, str):
+        return content
+    name = content[1:-1]
+    return known[name] if content == f"@{name}@" and name in known else filled(content, known)
 
 
 def placed(content: Any, values: dict[str, Any]) -> Any:
