@@ -661,3 +661,30 @@ def test_the_architecture_that_an_image_is_looked_up_for_counts(looked_for, line
     )
     machine = made(INSTANCE, ami=UNKNOWN, instanceType="m7g.large")
     assert len(said(machine, lookups=[call])) == lines
+
+
+def aks(**profile):
+    return made(AKS, networkProfile=profile)
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        ({"serviceCidr": "172.30.0.0/16", "dnsServiceIP": "172.30.0.10"}, "AKS keeps 169.254.0.0/16"),
+        ({"serviceCidr": "172.16.0.0/16", "dnsServiceIP": "172.16.0.1"}, "is the first address of service_cidr"),
+        ({"serviceCidr": "172.16.0.0/16", "dnsServiceIP": "172.16.0.10"}, ""),
+    ],
+)
+def test_ranges_that_aks_keeps_are_said(profile, words):
+    lines = said(aks(**profile))
+    assert lines == [] if not words else words in lines[0]
+
+
+@pytest.mark.parametrize(("name", "lines"), [("bastion", 1), ("AzureBastionSubnet", 0)])
+def test_a_bastion_stands_in_the_subnet_of_its_name(name, lines):
+    subnet = made(SUBNET, "s", subnetName=name, addressPrefix="10.0.8.0/26")
+    host = linked(
+        made("azure-native:network:BastionHost", "b", ipConfigurations=[{"subnet": {"id": UNKNOWN}}]),
+        ipConfigurations=(subnet,),
+    )
+    assert len([each for each in said(subnet, host) if "AzureBastionSubnet" in each]) == lines

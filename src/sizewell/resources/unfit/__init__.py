@@ -41,6 +41,7 @@ def unfit(graph: Graph, catalog: Catalog, known: Lifetimes, images: machines.Ima
             *networks.of_ranges(graph, resource),
             *networks.of_subnet(graph, resource),
             *networks.of_sizes(graph, resource),
+            *networks.of_named(graph, resource),
             *networks.of_zones(graph, resource, catalog),
             *networks.of_numbered_zones(graph, resource, catalog),
             *networks.of_maintenance(resource),

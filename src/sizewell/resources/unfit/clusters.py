@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from ipaddress import IPv4Network, ip_address
+from ipaddress import IPv4Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,12 @@ POOL: Final = "azure-native:containerservice:AgentPool"
 CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool"
 EKS: Final = "aws:eks/cluster:Cluster"
 GKE: Final = "gcp:container/cluster:Cluster"
+RESERVED: Final = tuple(
+    ip_network(each) for each in ("169.254.0.0/16", "172.30.0.0/16", "172.31.0.0/16", "192.0.2.0/24")
+)
+"""Ranges that AKS takes for no services and pods, as it takes not the first address of the services' for its DNS
+(learn.microsoft.com/azure/aks/configure-azure-cni, prerequisites, from memory).
+"""
 SERVICES_OF_AKS: Final = "10.0.0.0/16"  # what NetworkProfile of pulumi_azure_native 3.29.0 sets by itself
 STANDARD_MONTHS: Final = 14
 """For how long EKS supports a minor version from the day on which it has it (docs.aws.amazon.com/eks/latest/userguide/
@@ -182,6 +188,14 @@ def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str,
         address = _address(dns) if isinstance(dns, str) else None
         if address is not None and address not in own:
             yield f"dns_service_ip {dns} is outside of service_cidr {own}: AKS refuses it", f"take {own[10]}"
+        elif address is not None and address in (own[0], own[1]):
+            said = f"dns_service_ip {dns} is the first address of service_cidr {own}, which is Kubernetes' own"
+            yield f"{said}: AKS refuses it", f"take {own[10]}"
+        for key in ("serviceCidr", "podCidr"):
+            taken = network_of(get(profile, key))
+            if any(taken is not None and taken.version == each.version and taken.overlaps(each) for each in RESERVED):
+                said = f"{key} {taken} is refused: AKS keeps {', '.join(map(str, RESERVED))} for itself"
+                yield said, "take another private range, such as 172.16.0.0/16"
         usual = " (the default)" if str(own) == SERVICES_OF_AKS else ""
         yield from _overlapping("service_cidr", own, "its subnet's", _of(graph, resource, "agentPoolProfiles"), usual)
     elif type_ == GKE:

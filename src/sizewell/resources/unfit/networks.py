@@ -102,6 +102,30 @@ def of_sizes(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, st
             yield f"{whose} is too large: its cloud takes /{most} or smaller", f"take a /{most} or smaller"
 
 
+# Type of what stands in a subnet of Azure of one name alone -> (input that names the subnet, the name).
+IN_NAMED: Final = {
+    "azure-native:network:BastionHost": ("ipConfigurations", "AzureBastionSubnet"),
+    "azure:compute/bastionHost:BastionHost": ("ipConfiguration", "AzureBastionSubnet"),
+    "azure-native:network:AzureFirewall": ("ipConfigurations", "AzureFirewallSubnet"),
+    "azure:network/firewall:Firewall": ("ipConfigurations", "AzureFirewallSubnet"),
+    "azure-native:network:VirtualNetworkGateway": ("ipConfigurations", "GatewaySubnet"),
+    "azure:network/virtualNetworkGateway:VirtualNetworkGateway": ("ipConfigurations", "GatewaySubnet"),
+}
+
+
+def of_named(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """What Azure takes in a subnet of one name alone (networking-core.md of github.com/microsoft/azure-skills)."""
+    if (row := IN_NAMED.get(canonical(resource.type))) is None:
+        return
+    link, name = row
+    subnets = graph.referenced(resource, link, "azure-native:network:Subnet", "azure:network/subnet:Subnet")
+    for subnet in () if isinstance(subnets, Unknown) else subnets:
+        has = get(subnet.inputs, "subnetName", default=get(subnet.inputs, "name"))
+        has = subnet.name if has is None else has  # azure-native gives a subnet the resource's own name
+        if isinstance(has, str) and not isinstance(has, Unknown) and has != name:
+            yield f"subnet {has} is refused: Azure puts it into one that is named {name}", f"name the subnet {name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """Addresses that a subnet takes."""
