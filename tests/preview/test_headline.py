@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -12,6 +13,7 @@ from sizewell.preview.assemble import assemble
 from sizewell.preview.diff import Side, compare
 from sizewell.preview.records import Preview, Provenance
 from sizewell.preview.render import markdown, terminal, text
+from sizewell.recording.contents import expanded
 from sizewell.resources.pricing import price
 from sizewell.resources.recorded import UNKNOWN, Hidden, Plan, RecordedResource
 from sizewell.sizing.catalog import load
@@ -41,7 +43,12 @@ def preview(
             row if isinstance(row, RecordedResource) else resource(name, row) for name, row in rows.items()
         )
         plan = Plan(project="p", stack="dev", resources=resources, config={"aws:region": "us-east-1"}, hidden=places)
-        sides.append(Side(plan=plan, pricing=price(plan, load(), on=ON)))
+        sides.append(plan)
+    return preview_of(*sides)
+
+
+def preview_of(*plans: Plan) -> Preview:
+    sides = (Side(plan=plan, pricing=price(plan, load(), on=ON)) for plan in plans)
     stack = compare("dev", *sides, base="main", replaced=frozenset())
     return assemble([stack], on=ON, provenance=Provenance())
 
@@ -385,3 +392,27 @@ def test_a_program_that_is_billed_by_use_alone_is_not_headed_as_nothing():
     found = assemble([stack], on=ON, provenance=Provenance())
     assert text.headline(found) == "Run-rate $0/month expected + use"
     assert "Run-rate unchanged at $0/month expected + use" in text.headline(preview({"f": FUNCTION}, {"f": FUNCTION}))
+
+
+STACK = "aws:cloudformation/stack:Stack"
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [({"Fn::Sub": "${Size}.xlarge"}, True), ({"Fn::ImportValue": {"Fn::Sub": "size-${Size}"}}, False)],
+)
+def test_a_changed_parameter_of_a_template_is_never_called_unchanged(tmp_path, kind, known):
+    body = json.dumps({
+        "Parameters": {"Size": {"Type": "String"}},
+        "Resources": {"Box": {"Type": "AWS::EC2::Instance", "Properties": {"InstanceType": kind}}},
+    })  # fmt: skip
+    sides = []
+    for size in ("g5", "g6e"):
+        stack = resource("s", (STACK, {"templateBody": body, "parameters": {"Size": size}}))
+        plan = Plan(project="p", stack="dev", resources=(stack,), config={"aws:region": "us-east-1"})
+        sides.append(expanded(plan, tmp_path))
+    same = preview_of(sides[0], sides[0])
+    changed = preview_of(*sides)
+    assert "unchanged" in text.headline(same)
+    assert ("change not known" in text.headline(changed)) is not known
+    assert "unchanged" not in text.headline(changed)

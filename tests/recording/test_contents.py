@@ -293,7 +293,7 @@ def test_azures_templates_are_read_in_pulumis_spelling(tmp_path):
         ],
     }  # fmt: skip
     made = rendered(tmp_path, "azure-native:resources:Deployment", properties={"template": template})
-    machine = made["virtualMachines-1"]
+    machine = made["gpu1"]
     assert machine.type == "azure-native:compute:VirtualMachine"
     assert machine.inputs == {"hardwareProfile": {"vmSize": "Standard_ND96isr_H100_v5"}, "location": "eastus"}
     assert made["driver"].type == "azure-native:compute:VirtualMachineExtension"
@@ -305,7 +305,7 @@ def test_azures_templates_are_read_in_pulumis_spelling(tmp_path):
         templateContent=json.dumps(template),
         parametersContent=json.dumps({"size": {"value": "Standard_B1s"}}),
     )
-    assert text["virtualMachines-1"].inputs["hardwareProfile"]["vmSize"] == "Standard_B1s"
+    assert text["gpu1"].inputs["hardwareProfile"]["vmSize"] == "Standard_B1s"
 
 
 @pytest.mark.parametrize(

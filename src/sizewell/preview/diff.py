@@ -21,6 +21,7 @@ from sizewell.preview.ignored import kept_urns
 from sizewell.preview.missing import Lines, failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
+from sizewell.resources.hidden import renders
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.sizes import UNSIZED
 from sizewell.sizing.billing import charges
@@ -137,6 +138,7 @@ def compare(
         changes = changed(before.plan if before else None, after.plan, replaced)
     # What Pulumi forgets and the cloud keeps counts as after: "destroyed, so free" would be a saving on no bill.
     billed = (*after.pricing.items, *_still_billed(before, after.plan))
+    changes = _with_brought(changes, by_urn, billed)
     now = _grouped(billed)
     renamed = _renames(before, after.plan, now) if before else {}
     was = _grouped(before.pricing.items if before else (), renamed)
@@ -261,6 +263,22 @@ def _unpriced(items: Iterable[LineItem], renamed: Mapping[str, str] = MappingPro
             if isinstance(line.price, Unpriced)
         )
     )
+
+
+def _with_brought(
+    changes: Mapping[str, Change], by_urn: Mapping[str, RecordedResource], items: Iterable[LineItem]
+) -> Mapping[str, Change]:
+    """With what has no price and comes of a template or chart that changes: an unknown of it may change as well."""
+    brought: dict[str, Change] = {}
+    for line in items:
+        resource = by_urn.get(line.resource)
+        owner = by_urn.get(resource.parent or "") if resource else None
+        if owner is None or not isinstance(line.price, Unpriced) or line.resource in changes or not renders(owner):
+            continue
+        if (change := changes.get(owner.urn)) is not None:
+            said = tuple(f"{each}, of {owner.name}" for each in change.differences)
+            brought[line.resource] = Change(urn=line.resource, kind="update", differences=said)
+    return {**changes, **brought}
 
 
 def _put_changes(

@@ -6,13 +6,14 @@ added to a plan as children of the resource that brings them; what cannot be rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sizewell.recording.contents import kubernetes, templates
 from sizewell.recording.contents.unread import Unread
+from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.spellings import respelled
@@ -35,13 +36,15 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
         if resource.urn in parents or not renders(resource):
             continue
         try:
-            inner = tuple(_children(plan, resource, root, (reasons or {}).get(resource.type)))
+            inner, undecided = _children(plan, resource, root, (reasons or {}).get(resource.type))
         except Unread as error:
             hidden = of_resource(resource, why=str(error))
             told[resource.urn] = replace(hidden, fix=error.fix or hidden.fix)
             continue
         resources += inner
-        if inner and contains_unknown(resource.inputs.get("values")):
+        if undecided:
+            told[resource.urn] = replace(of_resource(resource, why=undecided), fix=_UNDECIDED)
+        elif inner and contains_unknown(resource.inputs.get("values")):
             told[resource.urn] = of_resource(resource, why="some of its values are known only after deployment")
         elif inner:
             told.pop(resource.urn, None)
@@ -51,16 +54,38 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
     return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
 
 
-def _children(plan: Plan, resource: RecordedResource, root: Path, refused: Unread | None) -> Iterator[RecordedResource]:
+_UNDECIDED: Final = "state in the program what this follows from, or judge it in the cloud's own change set"
+
+
+def _children(
+    plan: Plan, resource: RecordedResource, root: Path, refused: Unread | None
+) -> tuple[tuple[RecordedResource, ...], str]:
+    """What a resource brings, and of what else nobody knows whether it does."""
     if refused is not None:
         raise refused
     kind, inputs = canonical(resource.type), resource.inputs
     if kind in templates.CLOUDFORMATION:
-        yield from _recorded(resource, templates.cloudformation(inputs))
-    elif kind in templates.ARM:
-        yield from _recorded(resource, templates.arm(inputs, _group_location(plan, resource)))
-    elif kind.startswith("kubernetes:"):
-        yield from _manifests(resource, kubernetes.of_resource(kind, resource.name, inputs, root))
+        place, own = _region(plan, resource)
+        rows, undecided = templates.cloudformation(inputs, place)
+        rows = tuple((token, name, {"region": place, **made} if own else made, behind)
+                     for token, name, made, behind in rows)  # fmt: skip
+        return tuple(_recorded(resource, rows)), undecided
+    if kind in templates.ARM:
+        rows, undecided = templates.arm(inputs, _group_location(plan, resource))
+        return tuple(_recorded(resource, rows)), undecided
+    if kind.startswith("kubernetes:"):
+        return tuple(_manifests(resource, kubernetes.of_resource(kind, resource.name, inputs, root))), ""
+    return (), ""
+
+
+def _region(plan: Plan, stack: RecordedResource) -> tuple[Any, bool]:
+    """Where a stack of CloudFormation stands, and whether that is not where its provider's resources do."""
+    place: Any = Graph(plan).region(stack)
+    own = stack.inputs.get("region") is not None
+    if not own and stack.provider is None and stack.type.startswith("aws-native:"):
+        stated = plan.config.get("aws-native:region") or place
+        place, own = stated, stated != place
+    return UNKNOWN if place == "" else place, own
 
 
 def _group_location(plan: Plan, deployment: RecordedResource) -> Any:
@@ -75,9 +100,8 @@ def _group_location(plan: Plan, deployment: RecordedResource) -> Any:
     return UNKNOWN
 
 
-def _recorded(owner: RecordedResource, rows: Iterator[templates.Row]) -> Iterator[RecordedResource]:
+def _recorded(owner: RecordedResource, listed: Sequence[templates.Row]) -> Iterator[RecordedResource]:
     """Resources below what brings them; those of a template depend on each other by name."""
-    listed = list(rows)
     urns = {name: _urn(owner, type_, name) for type_, name, *_ in listed}
     for type_, name, inputs, behind in listed:
         depends = {key: tuple(urns[each] for each in names) for key, names in behind.items()}
@@ -99,7 +123,7 @@ def _manifests(owner: RecordedResource, objects: Iterator[dict[str, Any]]) -> It
         namespace = str(metadata.get("namespace", "")) if isinstance(metadata, dict) else ""
         group = version if "/" in version else f"core/{version}"
         rows.append((f"kubernetes:{group}:{kind}", "/".join(part for part in (namespace, name) if part), each, {}))
-    yield from _recorded(owner, iter(rows))
+    yield from _recorded(owner, rows)
 
 
 def _urn(owner: RecordedResource, type_: str, name: str) -> str:
