@@ -135,6 +135,25 @@ def test_lengths_of_records_are_in_any_unit() -> None:
     assert made(emails)["tokens_per_record"] == 667
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (f"{BATCH}batch: {{documents: 4000, chunks: 8, chunk_tokens: 500, answer_tokens: 50, window: 8h}}",
+         {"records": 4000, "tokens_per_record": "4k"}),
+        (f"{BATCH}batch: {{records: 4000, chunks: 8, chunk_tokens: 500, output_tokens_per_record: 50, window: 8h}}",
+         {"records": 4000, "tokens_per_record": "4k"}),
+        (f"{TRAINS}training: {{dialogues: 8k, turns: 6, tokens_per_turn: 120}}", {"samples": "8k", "sequence_length": 720}),
+        (f"{SERVES}traffic: {{input_tokens_per_month: 300M, output_tokens_per_month: 60M}}",
+         {"rps": "10000/d", "input_tokens": 1000, "output_tokens": 200}),
+        (f"{SERVES}traffic: {{rps: 2, user_message_tokens: 60, system_prompt_tokens: 540, assistant_message_tokens: 180}}",
+         {"input_tokens": 600, "prefix": "90%", "output_tokens": 180}),
+        (f"{SERVES}traffic: {{agents: 30, steps_per_task: 12, tasks_per_hour: 4, {TOKENS}}}", {"rps": "1440/h"}),
+    ],
+)  # fmt: skip
+def test_no_figure_of_one_thing_stands_for_another(text: str, wanted: dict[str, object]) -> None:
+    assert wanted.items() <= made(f"{text}\n").items()
+
+
 def test_microphones_are_heard_at_once() -> None:
     assert made(f"{HEARS}traffic: {{microphones: 40}}\n") == {"rps": 1.333, "audio": "30s"}
 

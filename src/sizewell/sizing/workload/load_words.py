@@ -28,7 +28,8 @@ class Text(Enum):
 
 _TEXTS: Final[Mapping[Text, str]] = {
     Text.READ: "input prompt context source original instruction history background",
-    Text.WRITTEN: "output generated generation written decode decoded translated target produced",
+    Text.WRITTEN: "output generated generation written decode decoded translated target produced assistant "
+    "assistant_message assistant_reply assistant_turn bot_message bot_reply",
     Text.THOUGHT: "reasoning thinking thought thoughts cot chain_of_thought",
     Text.ANSWER: "completion answer response reply",
     Text.OFTEN_WRITTEN: "summary report translation caption verdict description explanation rationale draft abstract "

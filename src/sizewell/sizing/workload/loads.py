@@ -177,6 +177,7 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     parts = parts_of(section, stands, known)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
+    parts = _nested(parts, number_of(section.get("records")) or 0.0)
     if counted:  # 600k pages beside 20k records are those of all of them
         short = [part for part in parts if part.what in TEXT and part.number * TEXT[part.what][0] <= _READ_AT_ONCE]
         parts = [replace(part, per="record") if part in short and _of_each(part, parts) else part for part in parts]
@@ -214,6 +215,23 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     line = f"records: {rounded(float(load.number), whole=True)}{more}"
     lines |= {part.key: f"leave it out: it is in {line}" for part in load.chain[1 : load.request + 1]}
     return {**lines, own.key: f"write {line}"}
+
+
+def _nested(parts: list[Part], records: float) -> list[Part]:
+    """The parts, with a number of things of which a length is known as those of each of the more that stand beside it.
+
+    >>> parts = [part_of(*each) for each in (("dialogues", 8000), ("turns", 6), ("tokens_per_turn", 120))]
+    >>> [part.per for part in _nested(parts, 0)]
+    ['', 'dialogu', 'turn']
+    """
+    plain = [part for part in parts if not (part.per or part.period or part.at_once or measures(part))]
+    plain = [part for part in plain if part.number and not seconds_of(part)]
+    inner = [part for part in plain if any(is_one(part, each.per) and measures(each) for each in parts)]
+    outer = [part for part in plain if part not in inner]
+    if len(inner) != 1 or len(outer) + bool(records) != 1:
+        return parts
+    number, one = (records, "record") if records else (outer[0].number, singular(outer[0].what))
+    return [replace(part, per=one) if part in inner and part.number < number else part for part in parts]
 
 
 _READ_AT_ONCE: Final = 131_072  # tokens: longer than what most models read
@@ -439,6 +457,7 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
             return {**rest, key: known_by if length else f"write {_as_samples(tokens, section)} ({said})"}
     in_all = [part for part in parts if _is_all_that_is_read(part)]
     parts = [part for part in parts if part not in in_all]
+    parts = _nested(parts, number_of(section.get("samples")) or 0.0)
     shown = [part for part in parts if not part.per and part.number and _EXAMPLES.fullmatch(part.what)]
     own = own_of(parts, unknown=False) or next(iter(shown), None)
     number = number_of(section.get("samples")) or 0.0
@@ -563,6 +582,8 @@ def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[
         back = {name: key for key, name in called.items()}
         own = {key: f"write {name}: {section[key]}" for key, name in called.items() if name in _STANDS}
         return {back.get(key, key): line for key, line in lines.items()} | own
+    if tokens := _of_both_sides(section, spec):
+        return tokens
     if sources := _of_sources(section, spec):
         return sources
     parts = parts_of(section, _STANDS, known)
@@ -634,7 +655,10 @@ def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> di
     ]
     plain = [part for part in plain if not any(no.fullmatch(part.what) for no in (THINGS, READ_TOGETHER, _OURS))]
     plain = [part for part in plain if several(part.what) or _SOURCES.fullmatch(part.what)]
-    used = any(part.per or part.at_once for part in parts if not of_text(part.what)[0] and not measures(part))
+    things = [part for part in parts if not of_text(part.what)[0] and not measures(part)]
+    used = any(
+        part.at_once or (part.per and part.period) or any(is_one(each, part.per) for each in plain) for part in things
+    )
     if (
         len(rates) != 1
         or len(plain) != 1
@@ -664,6 +688,32 @@ def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> di
         **product,
         source.key: whole + ("" if frames else of_each),
         rate.key: f"leave it out: it is in {_line(whole)}",
+    }
+
+
+def _of_both_sides(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    """Requests of the tokens that are read and those that are written in one period; {} for another load.
+
+    >>> _of_both_sides({"input_tokens_per_day": "10M", "output_tokens_per_day": "2M"}, {})["input_tokens_per_day"]
+    'write rps: 10k/d, input_tokens: 1000, output_tokens: 200 (with the tokens of your own requests)'
+    """
+    parts = [part_of(key, value) for key, value in section.items()]
+    timed = {of_text(part.what): part for part in parts if part.period and part.number and not part.per}
+    sides = [timed.get(("tokens", side)) for side in ("input", "output")]
+    read, written = sides
+    if read is None or written is None or len(timed) != 2 or read.period != written.period:
+        return {}
+    each = number_of(section.get("input_tokens")) or RECORD_TOKENS
+    whole = Part(read.key, "requests", "", read.period, value="", number=read.number / each)
+    made = {"input_tokens": each, "output_tokens": max(round(written.number / whole.number), 1)}
+    own = ", ".join(f"{key}: {round(value)}" for key, value in made.items() if key not in section)
+    line = f"write {per_period(whole, spec)[0]}, {own}".removesuffix(", ")
+    rest = {key: value for key, value in section.items() if key not in (read.key, written.key)}
+    left = f"leave it out: it is in {_line(line)}"
+    return {
+        **_traffic({**rest, "rps": 1}, spec),
+        read.key: f"{line} (with the tokens of your own requests)",
+        written.key: left,
     }
 
 
@@ -989,7 +1039,7 @@ def _rate(load: Load, spec: Mapping[str, object], seen: str) -> str:
         whole = Part(root.key, "requests", "", "day", value="", number=round(number / days))
         asked = f"if each asks {ASKED_A_DAY} times a {period}; or what all of them ask together"
         return f"write {per_period(whole, spec)[0]}, {asked}"
-    if not THINGS.fullmatch(request.what) and not several(request.what):
+    if not THINGS.fullmatch(request.what) and not several(request.what) and request.what != "steps":
         return ""
     value = root.value if load.request == 0 else ""
     rate, said = per_period(Part(root.key, request.what, "", period, value=value, number=number), spec)
