@@ -161,8 +161,10 @@ def test_a_model_that_no_engine_has_is_launched_by_a_program_of_one_s_own(facts,
             "traffic": {"rps": 5, "input_tokens": 300}, "resources": {"accelerators": "L4"}}  # fmt: skip
     given = parse_spec(yaml.safe_dump(text), catalog=facts, folder=tmp_path)
     notes = decide([given], facts, stack="", on=ON).workloads[0].assumptions
-    assert any("run.rank.command of your own" in note and "vllm has no deberta-v2" in note for note in notes)
-    assert any(note.startswith("run by vllm, which has no deberta-v2: predicted as if it had") for note in notes)
+    assert any("run.rank.command of your own" in note and "vllm has no layers for deberta-v2" in note for note in notes)
+    assert any(
+        note.startswith("run by vllm, which has no layers for deberta-v2: predicted as if it had") for note in notes
+    )
     batch = spec(kind="batch-inference", model="google-t5/t5-large", batch=TEXTS)
     notes = decide([batch], facts, stack="", on=ON).workloads[0].assumptions
     assert any("not by the batch script: task.model is google-t5/t5-large" in note for note in notes)

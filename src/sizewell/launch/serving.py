@@ -269,7 +269,7 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
     must(
         own or not lacking,
         "command",
-        f"is missing: {engine.name} has no {lacking}, and would end at start",
+        f"is missing: {engine.name} has no layers for {lacking}, and would end at start",
         f"give {at}.command and an image that has it, or set {at}.engine to one that has it",
     )
     wrong += [] if own else [*_elsewhere(launch, engine, named or ""), *unloaded(launch, engine)]

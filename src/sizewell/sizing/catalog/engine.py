@@ -200,18 +200,19 @@ class InferenceEngine:
         return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
 
     def without(self, *models: str | None) -> str:
-        """The first of a model's names, or its type, whose layers the engine has not; "" where none is known.
+        """The first of a model's names (the last part of it counts), or its type, whose layers the engine has not; ""
+        where none is known.
 
         >>> from sizewell.sizing.catalog.engines import ENGINES
         >>> lacking = ENGINES["vllm"].without
         >>> lacking("google-t5/t5-large"), lacking("deberta-v2"), lacking("sentence-transformers/all-mpnet-base-v2")
         ('google-t5/t5-large', 'deberta-v2', 'sentence-transformers/all-mpnet-base-v2')
-        >>> lacking("BAAI/bge-m3", "xlm-roberta", None), lacking("google/t5gemma-2b"), lacking("distilbert")
+        >>> lacking("BAAI/bge-m3", "xlm-roberta", None), lacking("google/t5gemma-2b"), lacking("/mnt/led-x/qwen3-8b/")
         ('', '', '')
         """
-        pattern = rf"(?:^|[-_./])(?:{self.unserved})(?=$|[-_.])"
-        found = (name for name in models if name and self.unserved and re.search(pattern, name, re.IGNORECASE))
-        return next(found, "")
+        pattern = re.compile(rf"(?:^|[-_.])(?:{self.unserved})(?=$|[-_.])", re.IGNORECASE)
+        parts = ((name, name.rstrip("/").rpartition("/")[2]) for name in models if name and self.unserved)
+        return next((name for name, last in parts if pattern.search(last)), "")
 
     def converting(self, weights: str, release: tuple[int, ...]) -> str | None:
         """The word that asks a release for a format; the oldest where the release is not known, None where it cannot.

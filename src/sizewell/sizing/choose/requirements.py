@@ -902,7 +902,7 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
         script = spec.kind != "batch-inference" or served_family(architecture) == "decoder"
         how = "which is launched" if script else "as is usual for such work"
         if lacking := unserved(engine, spec):
-            how = f"which has no {lacking}: predicted as if it had"
+            how = f"which has no layers for {lacking}: predicted as if it had"
         return [f"run by {engine.name}{build}, {how} (engine is not stated)"]
     usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)
     usual = usual or SHOWN[_usual_engine(spec, architecture, runtime)]

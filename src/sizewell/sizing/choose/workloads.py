@@ -215,9 +215,8 @@ def _served_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> t
         return (f"launched by {run}.command of your own and an image with {need.engine}: {why}",)
     if lacking := unserved(engine, spec):
         other = "" if task.family != "encoder" else LISTED
-        return (
-            f"launched by {run}.command of your own and an image that has it: {engine.name} has no {lacking}{other}",
-        )
+        why = f"{engine.name} has no layers for {lacking}{other}"
+        return (f"launched by {run}.command of your own and an image that has it: {why}",)
     if prepared(engine, task.model, task.weights):
         why = f"{engine.name} does not convert them on loading"
         return (f"weights in {task.weights} are prepared beforehand and named as {run}.model at launch: {why}",)
