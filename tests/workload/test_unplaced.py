@@ -116,6 +116,8 @@ def test_parts_of_a_prompt_add_up(load_section: str, wanted: dict[str, object]) 
         ("machines: 400, messages_per_minute: 2", "800/min"),
         ("users: 300, requests_per_day: 5000", "5000/d"),
         ("customers: 300, requests_per_second: 2", 2),
+        ("rps: 4, users: 900", 4),
+        ("rps: 4, cameras: 12", 4),
     ],
 )
 def test_a_rate_beside_those_who_bring_it_is_of_each_or_of_all(load_section: str, rate: object) -> None:

@@ -634,7 +634,10 @@ def _as_called(section: Mapping[str, object]) -> dict[str, str]:
 
 _WROTE: Final = re.compile(r"(?:[a-z]+_)*(?:output|outputs|answer|reply|response|completion|generated)(?:_[a-z]+)?")
 _OURS: Final = re.compile(r"(?:[a-z]+_)?(?:replicas|gpus|nodes|instances|servers|pods|workers|threads|processes|hosts)")
-_SOURCES: Final = re.compile(r"(?:[a-z]+_)?(?:users|machines|devices)")
+_SOURCES: Final = re.compile(
+    r"(?:[a-z]+_)?(?:users|machines|devices|people|customers|clients|employees|agents|players|students|developers|"
+    r"patients|cameras|sensors|streams|robots)"
+)
 
 
 def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
@@ -966,6 +969,12 @@ def _beside_a_rate(rate: str, section: Mapping[str, object], parts: list[Part], 
         else:
             of_request.append(replace(part, per=_ONE_REQUEST) if plain else part)
     number, unit = _parted(section[rate])
+    for part in parts:
+        counted = part.number and not (part.per or part.period or part.at_once or measures(part) or seconds_of(part))
+        if counted and _SOURCES.fullmatch(part.what) and rate != "concurrent_users" and number:
+            each = f"{rate}: {rounded(float(exact(number) * exact(part.number)), shorter=bool(unit))}{unit}"
+            said = f"{rate}: {section[rate]} is of all {part.number:,.0f} together; {each}, if it is of each of them"
+            lines[part.key] = f"leave it out: {said}"
     root = Part(rate, "requests", number=number, at_once=rate == "concurrent_users")
     load = load_of(root, of_request, known, section, named=False, splits=True)
     lines |= unheard(parts, known) | _inside(load, section)
