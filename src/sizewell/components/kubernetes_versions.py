@@ -157,7 +157,7 @@ def version_faults(stated: str, services: list[str], decided_on: date, support: 
             ended_on = f"{support} support on {service} ended on {row.until(support)}"
             message = f"is {stated}, whose {ended_on}; {BY_ITSELF[service]}"
             fix += "; of a standing cluster the one that it runs"
-            # what ended since the decision is no way out, whenever that was made
+            # what ended since the decision does not help, whenever that was made
             if support == "standard" and not ended(row.extended_until, max(decided_on, datetime.now(UTC).date())):
                 fix += f", or pulumi config set {SUPPORT_KEY} extended, which is billed, until {row.extended_until}"
             faults.append(Fault(path=KEY, message=message, fix=fix))

@@ -511,7 +511,7 @@ def region_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
     if not place.region or place.region in regions:
         return None
     if of := next((whose for pattern, whose in _APART if re.fullmatch(pattern, f"{place.cloud}/{place.region}")), ""):
-        largest = {"aws": "aws/us-east-1", "azure": "azure/eastus"}[place.cloud]
+        largest = f"{place.cloud}/{CLOUDS[place.cloud].regions.usual}"
         fix = (
             f"write {largest}, to see what is needed at the prices there; nothing is built in {place.region} from here"
         )
