@@ -215,7 +215,10 @@ def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
     said = json.loads(economics("dev-aws", "dev-aws", "--json").out)
     assert (len(said["workloads"]), [each["committed"] for each in said["commitments"]]) == (1, [[]])
     assert len(said["workloads"][0]["ways"][0]["usd_by_month"]) == 2  # what is paid before the first, and the first
-    assert "dev-aws/chat ends 30 days after it is built: counted for 1 month" in said["notes"]
+    assert (
+        "dev-aws/chat ends 30 days after it is built: what it costs is counted for 1 month, what to commit to until that day"
+        in said["notes"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,15 @@ def test_a_week_in_utc_has_the_same_hours(zone):
 def test_every_spec_of_the_tests_has_a_profile(work):
     for name in SPECS:
         assert joint([work(name)]) == work(name).demand
+
+
+@pytest.mark.parametrize(("days", "bought"), [(214, []), (366, [(0, 12)]), (400, [(0, 12)])])
+def test_a_stack_that_ends_is_counted_to_the_day(work, days, bought):
+    """Counted in whole months, 214 days were eight, in which a year pays; and a year began where it outlived the stack."""
+    months = -(-days * 24 // 730)
+    made = work("around-the-clock", months=months)
+    ending = replace(made, spec=made.spec.model_copy(update={"ttl_s": days * 86_400.0}))
+    (row,) = shared([Used("prod", ending)], 36)
+    assert [(each.month, each.term.months) for each in row.plan] == bought
+    hours = row.demand.hours * Decimal(days * 24) / 730
+    assert abs(row.on_demand_usd - hours * row.place.usd_per_hour("on-demand")) < Decimal("0.01")

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from sizewell.economics.demand import Demand
+from sizewell.sizing.money import HOURS_PER_MONTH
 
 
 class Term(NamedTuple):
@@ -53,7 +54,8 @@ class _Way(NamedTuple):
 def baseline(months: Sequence[Demand], terms: Sequence[Term], usd_per_hour: Decimal) -> tuple[Purchase, ...]:
     """The purchases that cost least over some months with what is above them at `usd_per_hour`.
 
-    A term that goes on after the last month is paid whole. Of purchases that cost the same, those begin last.
+    A term that goes on after the last month is paid whole. Of purchases that cost the same, those begin first that
+    leave no more machines idle.
 
     >>> from sizewell.economics.demand import Step
     >>> day = Demand((Step(1, Decimal(730)), Step(1, Decimal(200))))
@@ -81,7 +83,27 @@ def baseline(months: Sequence[Demand], terms: Sequence[Term], usd_per_hour: Deci
             key = (edge.end if edge.back else edge.start, term)
             bought[key] = bought.get(key, 0) + change
         left -= machines
-    return tuple(Purchase(month, term, count) for (month, term), count in sorted(bought.items()) if count)
+    plan = tuple(Purchase(month, term, count) for (month, term), count in sorted(bought.items()) if count)
+    return _begun(months, plan, usd_per_hour)
+
+
+def _begun(months: Sequence[Demand], plan: tuple[Purchase, ...], usd_per_hour: Decimal) -> tuple[Purchase, ...]:
+    """The same purchases earlier, where that costs nothing and leaves no more idle."""
+
+    def worth(of: Sequence[Purchase]) -> tuple[Decimal, Decimal]:
+        covered = sum((d.hours - d.hours_beyond(held(of, month)) for month, d in enumerate(months)), Decimal(0))
+        idle = sum(held(of, month) for month in range(len(months))) * HOURS_PER_MONTH - covered
+        return round(cost_usd(months, of, usd_per_hour), 6), round(idle, 6)
+
+    best = worth(plan)
+    for place, each in enumerate(plan):
+        for month in range(each.month):
+            moved = (*plan[:place], each._replace(month=month), *plan[place + 1 :])
+            cost, idle = worth(moved)
+            if cost <= best[0] and idle <= best[1]:
+                plan, best = moved, (cost, idle)
+                break
+    return tuple(sorted(plan, key=lambda each: each.month))
 
 
 def cost_usd(months: Sequence[Demand], purchases: Sequence[Purchase], usd_per_hour: Decimal) -> Decimal:

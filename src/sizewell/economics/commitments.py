@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from sizewell.economics.baseline import Purchase, baseline, cost_usd, held
-from sizewell.economics.demand import Demand, Step, sorted_demand
+from sizewell.economics.demand import Demand, Step, mixed, sorted_demand
 from sizewell.economics.place import Place
 from sizewell.economics.ways import Work
 from sizewell.sizing.choose.pricing import standing
@@ -77,10 +77,15 @@ def _largest_first(rows: Iterable[Shared]) -> tuple[Shared, ...]:
 
 def _of_stacks(users: tuple[Used, ...], months: int) -> Shared:
     place = replace(users[0].work.place, months=months)
-    ends = sorted({min(use.work.months, months) for use in users} | {months})  # stacks that end are counted until then
-    demands = {end: joint([use.work for use in users if use.work.months >= end]) for end in ends}
+    # Stacks that end are counted until then, to the day: a whole month more would pay for a term that loses.
+    ends = sorted({min(use.work.lasts_months, Decimal(months)) for use in users} | {Decimal(months)})
+    demands = {end: joint([use.work for use in users if use.work.lasts_months >= end]) for end in ends}
     own = [(work.demand.machines, 0, work.own_term_months) for _, work in users]
-    each_month = [demands[next(end for end in ends if month < end)] for month in range(months)]
+    each_month = []
+    for month in range(months):
+        cuts = [Decimal(month), *(end for end in ends if month < end < month + 1), Decimal(month + 1)]
+        shares = [(b - a, demands[next(end for end in ends if a < end)]) for a, b in pairwise(cuts)]
+        each_month.append(shares[0][1] if len(shares) == 1 else mixed(shares))
     return _shared(place, each_month, (*place.committed, *own), users)
 
 

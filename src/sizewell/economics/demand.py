@@ -41,6 +41,15 @@ class Demand:
         """The share of all hours of all machines in which they are needed."""
         return self.hours / (self.machines * HOURS_PER_MONTH)
 
+    def hours_at(self, machines: int) -> Decimal:
+        """For how many hours of a month more than so many machines are needed."""
+        below = 0
+        for step in self.steps:
+            below += step.machines
+            if machines < below:
+                return step.hours
+        return Decimal(0)
+
     def beyond(self, machines: int) -> Demand:
         """What so many machines that always run leave over."""
         left, steps = machines, []
@@ -91,6 +100,19 @@ class Demand:
                 hours = (each.machines * min(each.hours * times, HOURS_PER_MONTH) for each in self.steps)
                 at.add(min(sum(hours, Decimal(0)) / (self.machines * HOURS_PER_MONTH), ONE))
         return tuple(sorted(at))
+
+
+def mixed(parts: Iterable[tuple[Decimal, Demand]]) -> Demand:
+    """The demand of a month that has several in turn, each for a share of it.
+
+    >>> always = Demand((Step(2, Decimal(730)),))
+    >>> mixed([(Decimal("0.5"), always), (Decimal("0.5"), Demand((Step(1, Decimal(730)),)))]).steps
+    (Step(machines=1, hours=Decimal('730.0')), Step(machines=1, hours=Decimal('365.0')))
+    """
+    listed = [(share, demand) for share, demand in parts if share and demand.steps]
+    edges = sorted({0} | {sum(s.machines for s in d.steps[: n + 1]) for _, d in listed for n in range(len(d.steps))})
+    hours = [sum((share * demand.hours_at(edge) for share, demand in listed), Decimal(0)) for edge in edges[:-1]]
+    return Demand(tuple(Step(b - a, of) for a, b, of in zip(edges, edges[1:], hours, strict=False) if of))
 
 
 def sorted_demand(hours: Iterable[tuple[Decimal, int]], whole: Decimal, machines: int) -> Demand:

@@ -144,6 +144,16 @@ class Work:
         return rented and self.chosen.deal.market in ("on-demand", *COMMITTED)
 
     @property
+    def lasts_months(self) -> Decimal:
+        """For how long it runs, in months of 730 hours, at most as many as are counted."""
+        ends_s = self.spec.ttl_s
+        return (
+            Decimal(self.months)
+            if ends_s is None
+            else min(Decimal(self.months), Decimal(ends_s) / (HOURS_PER_MONTH * 3600))
+        )
+
+    @property
     def own_term_months(self) -> int:
         """For how long its spec takes a commitment to all its machines (capacity.savings_plan); 0 where it does not."""
         return TERM_MONTHS.get(self.chosen.deal.market, 0)
