@@ -256,11 +256,7 @@ def _places_meant(stated: object) -> str:
 
 
 def _of_a_cloud(place: object) -> list[object]:
-    """Places that are stated as regions of a cloud, one by one.
-
-    >>> _of_a_cloud({"aws": ["us-east-1", "eu-west-1"], "gcp": "Belgium"}), _of_a_cloud("aws")
-    (['aws/us-east-1', 'aws/eu-west-1', 'gcp/Belgium'], ['aws'])
-    """
+    """Places that are stated as regions of a cloud, one by one."""
     if not isinstance(place, Mapping) or {"cloud", "region", "zone"} & {*place}:
         return [place]
     return [
@@ -339,11 +335,7 @@ _PERCENTILE: Final = re.compile(r"(?:^|_)p(50|90|95|99)(?=_|$)")
 
 
 def _lower_percentile(key: str, given: object) -> str:
-    """What to do with one of several percentiles of one latency: a spec has one, and the highest is the strictest.
-
-    >>> _lower_percentile("p50", {"p50": "1s", "p99": "5s"}), _lower_percentile("ttft_p95", {"latency_p99": "5s"})
-    ('leave it out: one percentile of a latency is held; p99: 5s stands beside it', '')
-    """
+    """What to do with one of several percentiles of one latency: a spec has one, and the highest is the strictest."""
 
     def percentile(name: str) -> int:
         match = _PERCENTILE.search(name)
@@ -358,11 +350,7 @@ def _lower_percentile(key: str, given: object) -> str:
 
 
 def _bound(key: str, stated: object, given: object = None) -> str:
-    """A latency by the words of its key, with its unit and percentile: `ttft_ms: 300`, `p95_first_token: 2s`.
-
-    >>> _bound("ttft_p95", "1s", {"ttft_p95": "1s", "latency_p99": "5s"}), _bound("uptime", 99.9)
-    ('write ttft: 1s, percentile: p99, which holds for all latencies', '')
-    """
+    """A latency by the words of its key, with its unit and percentile: `ttft_ms: 300`, `p95_first_token: 2s`."""
     name = key.lower()
     bound = next((known for known, words in _BOUNDS if re.search(words, name)), "")
     text = str(stated).strip()

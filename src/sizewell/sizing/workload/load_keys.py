@@ -159,8 +159,6 @@ def parts_of(section: Mapping[str, object], stands: tuple[str, ...], known: Know
 def _of_what_is_read(part: Part) -> Part:
     """A length of a text of which nothing says that it is written: question_words and few_shot_tokens are of a prompt.
 
-    >>> [_of_what_is_read(part_of(name, 9)).what for name in ("question_words", "max_context_tokens", "cached_tokens")]
-    ['input_words', 'max_context_tokens', 'cached_tokens']
     >>> _of_what_is_read(part_of("outptu_tokens", 9)).what
     'outptu_tokens'
     """

@@ -95,8 +95,6 @@ def in_unit(name: str, value: object) -> tuple[str, object]:
     (('caption_tokens', '120'), ('answer_words', '300'), ('response_tokens', 80))
     >>> in_unit("call_length", "6m"), in_unit("words_per_email", "300 words"), in_unit("answer_words", 90)
     (('call_length', '6m'), ('words_per_email', '300'), ('answer_words', 90))
-    >>> in_unit("words_in", 600), in_unit("out_chars", 90), in_unit("system_prompt", 400)
-    (('input_words', 600), ('output_chars', 90), ('system_prompt_tokens', 400))
     """
     name = re.sub(
         rf"^({'|'.join(SIZES)})_(in|out)$", r"\2put_\1", re.sub(rf"^(in|out)_({'|'.join(SIZES)})$", r"\1put_\2", name)

@@ -218,12 +218,7 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
 
 
 def _nested(parts: list[Part], records: float) -> list[Part]:
-    """The parts, with a number of things of which a length is known as those of each of the more that stand beside it.
-
-    >>> parts = [part_of(*each) for each in (("dialogues", 8000), ("turns", 6), ("tokens_per_turn", 120))]
-    >>> [part.per for part in _nested(parts, 0)]
-    ['', 'dialogu', 'turn']
-    """
+    """The parts, with fewer things of which a length is known as those of each of the more beside them."""
     plain = [part for part in parts if not (part.per or part.period or part.at_once or measures(part))]
     plain = [part for part in plain if part.number and not seconds_of(part)]
     inner = [part for part in plain if any(is_one(part, each.per) and measures(each) for each in parts)]
@@ -503,11 +498,7 @@ _STEP: Final = re.compile(
 
 
 def _of_a_step(section: Mapping[str, object]) -> dict[str, str]:
-    """The tokens that one step reads, which a spec calls its global batch.
-
-    >>> _of_a_step({"tokens_per_step": "500k"}), _of_a_step({"sequences_per_batch": 64, "sequence_length": 4096})
-    ({'tokens_per_step': 'write global_batch: 500k'}, {'sequences_per_batch': 'write global_batch: 262144'})
-    """
+    """The tokens that one step reads, which a spec calls its global batch."""
     lines: dict[str, str] = {}
     for key, value in section.items():
         match, number, length = _STEP.fullmatch(key), number_of(value), number_of(section.get("sequence_length"))
@@ -616,13 +607,7 @@ _SIZED: Final = re.compile(r"([a-z]+)_(?:size|length|len|tokens|words|characters
 
 
 def _as_called(section: Mapping[str, object]) -> dict[str, str]:
-    """Keys that say something else beside the others: how many texts are found for a question, and what is new in it.
-
-    >>> _as_called({"top_k": 5, "chunk_size": 512}), _as_called({"top_k": 5, "temperature": 1})
-    ({'top_k': 'chunks'}, {})
-    >>> _as_called({"new_tokens": 90, "history_tokens": 900, "output_tokens": 50}), _as_called({"new_tokens": 90})
-    ({'new_tokens': 'fresh_tokens'}, {'new_tokens': 'output_tokens'})
-    """
+    """Keys that say something else beside the others: how many texts are found, and what is new in a prompt."""
     written = any(_WROTE.fullmatch(key) for key in section)
     made = {"new_tokens": "fresh_tokens" if written else "output_tokens"} if "new_tokens" in section else {}
     counts = [key for key in section if _RETRIEVED.fullmatch(key)]
@@ -644,11 +629,6 @@ def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> di
     """Things or people, beside a rate that says not whether it is of each of them or of all; {} for another load.
 
     Frames are of each camera. Else more than one of each is what all bring, and less is what each brings.
-
-    >>> _of_sources({"sensors": 400, "readings_per_minute": 2}, {})["sensors"]
-    'write rps: 800/min, if each of the 400 brings 2 a minute; rps: 2/min, if all of them together'
-    >>> _of_sources({"users": 300, "requests_per_day": 5000}, {})["users"]
-    'leave it out: requests_per_day: 5000 is of all 300 together; rps: 1.5M/d, if it is of each of them'
     """
     parts = [part for part in (part_of(*item) for item in section.items()) if part.number and not seconds_of(part)]
     rates = [part for part in parts if part.period and not part.per and not of_text(part.what)[0]]
@@ -695,11 +675,7 @@ def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> di
 
 
 def _of_both_sides(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
-    """Requests of the tokens that are read and those that are written in one period; {} for another load.
-
-    >>> _of_both_sides({"input_tokens_per_day": "10M", "output_tokens_per_day": "2M"}, {})["input_tokens_per_day"]
-    'write rps: 10k/d, input_tokens: 1000, output_tokens: 200 (with the tokens of your own requests)'
-    """
+    """Requests of the tokens that are read and those that are written in one period; {} for another load."""
     parts = [part_of(key, value) for key, value in section.items()]
     timed = {of_text(part.what): part for part in parts if part.period and part.number and not part.per}
     sides = [timed.get(("tokens", side)) for side in ("input", "output")]
