@@ -347,3 +347,45 @@ def test_a_preview_has_the_line_that_size_has(economics: Callable, sizewell: Siz
         done = sizewell("preview", "dev-aws", "--format", form, *ON)
         shown = " ".join(html.unescape(done.out).split()).replace("\\", "")
         assert f"chat: {line[0]}" in shown, (form, done.err)
+
+
+def test_what_ones_own_rates_cover_is_advised_no_second_time(
+    economics: Callable, sizewell: Sizewell, project: Path
+) -> None:
+    spec = Path("stacks/specs/later/n.yaml")
+    spec.parent.mkdir(parents=True)
+    spec.write_text(
+        "name: n\nkind: notebook\nresources: {accelerators: [L4]}\ninfra: [gcp/us-central1]\nutilization: 100%\n"
+    )
+    assert sizewell("size", "--stack", "later", *ON).code == 0
+    saved = "what to commit to, over all of them: 8,094 USD less"
+    assert saved in economics("later").out
+    rates = Path("catalog/rates.yaml")
+    rates.parent.mkdir(exist_ok=True)
+    rates.write_text(
+        "resource_commitments:\n- {cloud: gcp, region: us-central1, machines: [g2-standard-*], vcpus: 4, memory_gb: 16,"
+        " gpus: 1,\n   usd_per_vcpu_hour: 0.015, usd_per_gb_hour: 0.002, usd_per_gpu_hour: 0.25, until: 2030-01-01}\n"
+    )
+    said = re.sub(r"\s+", " ", economics("later").out)
+    assert "what to commit to, over all of them: nothing" in said
+    assert "committed already" in said
+    assert "until 2030-01-01 covers 100 % of the hours of g2-standard-4 in us-central1, if nothing else uses it" in said
+    said = re.sub(r"\s+", " ", economics(str(spec)).out)
+    assert "bought already: 100 % of these hours; no commitment pays for the rest" in said
+    assert "cheapest, were nothing bought already: commit 3 years for " in said
+    assert "cheapest today" not in said
+    rates.write_text(rates.read_text().replace(" gpus: 1,", " gpus: 0,"))
+    said = re.sub(r"\s+", " ", economics("later").out)
+    assert "what to commit to, over all of them: nothing what is bought already covers these machines" in said
+    assert "what has to be known first how much of g2-standard-4 in us-central1 is covered by the commitment to" in said
+    rates.unlink()
+
+
+def test_the_work_of_a_spec_is_counted_until_its_stack_ends(economics: Callable, project: Path) -> None:
+    (project / "ends.yaml").write_text(TRAIN.replace("utilization: 40%", "utilization: 90%\nttl: 60d"))
+    said = economics("ends.yaml").out
+    assert "over 2 months" in said
+    assert "counted for 2 months: the stack of this spec ends 60 days after it is built (ttl)" in said
+    (line,) = (line for line in said.splitlines() if line.startswith("cheapest today"))
+    assert "commit" not in line
+    assert "over 1 month\n" in economics("ends.yaml", "--months", "1").out

@@ -20,7 +20,7 @@ from sizewell.economics.compare import compare, curve_of
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN
 from sizewell.economics.payments import last_month, paid_by, total_usd
-from sizewell.economics.ways import own_with, ways_of
+from sizewell.economics.ways import months_of, own_with, ways_of
 from sizewell.preview.ownership import BUY, ownership_of
 from sizewell.sizing.billing.owning import OF_A_SERVER
 from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
@@ -345,7 +345,10 @@ def test_commitments_of_later_months_are_named_with_the_first(work):
 def test_the_end_of_the_stack_is_said_where_it_comes_before_the_months_do(work):
     made = work("notebook")
     ending = replace(made, spec=made.spec.model_copy(update={"ttl_s": 90 * 86_400.0}))
-    assert any("ends 90 days after it is built: --months 3" in line for line in facts(compare(ending)))
+    assert months_of(ending.spec, 36) == 3
+    assert months_of(ending.spec, 2) == 2
+    said = facts(compare(replace(ending, months=3)))
+    assert any("counted for 3 months: the stack of this spec ends 90 days after it is built" in line for line in said)
     assert not any("it is built" in line for line in facts(compare(made)))
 
 

@@ -55,17 +55,37 @@ def test_what_is_committed_already_or_has_no_price_of_one_is_told_nothing():
     catalog = load()
     held = Commitment(
         cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal("0.5"),
-        until=date(2027, 5, 31),
+        until=date(2029, 5, 31),
     )  # fmt: skip
-    plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), percents=(("g6.*", Decimal(20)),), until=date(2027, 5, 31))
-    later = replace(held, since=date(2027, 1, 1))
-    for bought in (Discounts(commitments=(held,)), Discounts(commitments=(later,)), Discounts(savings_plans=(plan,))):
-        assert said("around-the-clock", replace(catalog, rates=bought)) == ""
+    plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), percents=(("g6.*", Decimal(20)),), until=date(2029, 5, 31))
     over = Discounts(commitments=(replace(held, until=date(2026, 5, 31)),))
-    assert said("around-the-clock", replace(catalog, rates=over)), "it has ended"
+    assert said("around-the-clock", replace(catalog, rates=over)) == said("around-the-clock"), "it has ended"
+    for bought in (Discounts(commitments=(held,)), Discounts(savings_plans=(plan,))):
+        assert said("around-the-clock", replace(catalog, rates=bought)) == "", "for longer than a term would pay"
     same = Discounts(rates=(Rate(cloud="aws", usd=Decimal("0.8")),))
     assert said("around-the-clock", replace(catalog, rates=same)) == "", "one price for all markets saves nothing"
     for change in ({"market": "spot"}, {"managed": "sagemaker"}, {"cloud": "on-premises"}, {"nodes_initial": 0}):
         made = decision("around-the-clock")
         pool = made.workloads[0].pools[0].model_copy(update=change)
         assert worth(catalog, pool, made) == ""
+
+
+@pytest.mark.parametrize(
+    ("until", "starts"),
+    [
+        (date(2026, 12, 5), "from 2026-12-06 on, when what is bought for them ends, a three-year"),
+        # 0.8048 x (1095 - d) / 1095 > 0.3697: up to 591 days of it may lie idle
+        (ON + timedelta(days=590), f"from {ON + timedelta(days=591)} on, "),
+        (ON + timedelta(days=593), ""),
+        (date.max, ""),
+    ],
+)
+def test_what_is_bought_already_is_taken_off_for_its_term_alone(until, starts):
+    held = Commitment(
+        cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal("0.5"), until=until
+    )
+    line = said("around-the-clock", replace(load(), rates=Discounts(commitments=(held,))))
+    assert line.startswith(starts)
+    assert bool(line) is bool(starts)
+    if line:
+        assert line.endswith(said("around-the-clock").removeprefix("a three-year")), "it saves the same"

@@ -72,7 +72,7 @@ def command(args: Arguments) -> int:
 
     from sizewell.economics.compare import compare
     from sizewell.economics.own import read_figures
-    from sizewell.economics.ways import work_of
+    from sizewell.economics.ways import months_of, work_of
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
 
@@ -84,7 +84,7 @@ def command(args: Arguments) -> int:
         _, option = sized(spec, catalog, stack="", on=on)
     if option is None:
         raise NothingToPayError(f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(path))}` says why")
-    comparison = compare(work_of(spec, option, args.months, stated, share))
+    comparison = compare(work_of(spec, option, months_of(spec, args.months), stated, share))
     if args.json:
         output.print_json(_document(comparison))
     elif args.markdown:

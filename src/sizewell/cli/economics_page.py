@@ -55,7 +55,11 @@ def page(comparison: Comparison) -> str:
         schema=schema_of("economics"),
         facts=[text.heading(comparison).partition(": ")[2], *text.facts(comparison)],
         cards=[
-            Card("Cheapest today", best.way.name if best else text.UNKNOWN, _usd(best)),
+            Card(
+                "Cheapest, were nothing bought already" if text.beside(comparison) else "Cheapest today",
+                best.way.name if best else text.UNKNOWN,
+                _usd(best),
+            ),
             Card("Used today", text.percent(today), f"{text.hours(today)} a day"),
             Card("Own hardware wins from", text.owning(comparison), "of all hours used, against on demand"),
         ],
@@ -89,7 +93,7 @@ def page(comparison: Comparison) -> str:
 
 def page_of_stacks(said: OfStacks, parts: Iterable[Part]) -> str:
     """The page of stacks: what the terminal says, and what is needed for how many hours of each type to commit to."""
-    bought = [row for row in said.shared if row.plan]
+    bought = [row for row in said.shared if row.plan and row.is_known]
     usd, with_it = (sum((getattr(row, key) for row in bought), Decimal(0)) for key in ("on_demand_usd", "usd"))
     return pages.render(
         "forecast.html",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,13 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from sizewell.cli import project
 from sizewell.cli.answers import as_decided, read_all
-from sizewell.cli.economics_text import SECONDS_PER_MONTH, hours, percent
+from sizewell.cli.economics_text import hours, percent
 from sizewell.cli.forecast_text import Part
 from sizewell.economics.commitments import Shared, Used, clock_of, measured, shared
 from sizewell.economics.compare import Comparison, compare, rounded
 from sizewell.economics.place import Place
 from sizewell.economics.usage import read_usage
-from sizewell.economics.ways import NAMES, in_words, work_of
+from sizewell.economics.ways import NAMES, in_words, months_of, work_of
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.choose.explain import sized
@@ -27,8 +26,8 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import Decision, Pool
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
-from sizewell.sizing.workload.model import WorkloadSpec
 
+ALMOST: Final = Decimal("0.999")  # of the hours: all of them
 ALIKE: Final = Decimal("0.01")  # by which hours of two sizings may differ, as their prices do
 
 
@@ -91,6 +90,8 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
         if len(row.users) > 1 and loose:
             notes.append(f"nobody states when {', '.join(loose)} runs: counted as if at the same time as the others")
     notes += _bought_already(rows)
+    if sum(bool(row.taken.covered) for row in rows) > 1:
+        notes.append("what covers machines of several types is used as if their busiest hours were the same")
     comparisons = tuple(compare(use.work) for use in uses)
     for use, best in zip(uses, (each.cheapest for each in comparisons), strict=True):
         if best is not None:
@@ -103,14 +104,18 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
 def _bought_already(rows: Sequence[Shared]) -> Iterator[str]:
     """What is to know of the commitments that are sold or bought for machines."""
     for row in rows:
-        place, others = row.place, row.place.shared_out
+        place = row.place
         if not place.terms:
             sold = "has a price that is known here; catalog/rates.yaml may state one"
             yield f"no commitment to {place.instance_type} in {place.cloud} {place.region} {sold}"
+        others = [place.told(each) for each in place.several]
         own = (each for each in place.own_commitments if each not in others)
         yield from (f"committed already, and in no figure here: {each}" for each in own)
         yield from (f"over, and counted no more: {each}" for each in place.ended)
-        yield from (f"not counted, though it covers {place.instance_type} too: {each}" for each in others)
+        whole = sum((each.hours for each in row.taken.months), Decimal(0)) + sum(row.taken.covered.values())
+        for each, covered in row.taken.covered.items():
+            share = f"{percent(covered / whole)} of the hours of {place.instance_type} in {place.region}"
+            yield f"bought already, and in no figure here: {place.told(each)} covers {share}, if nothing else uses it"
 
 
 def of_usage(read: Read, path: Path) -> OfStacks:
@@ -135,11 +140,6 @@ def of_usage(read: Read, path: Path) -> OfStacks:
     return OfStacks(months=read.months, uses=(), comparisons=(), shared=rows, notes=tuple(dict.fromkeys(notes)))
 
 
-def _months(spec: WorkloadSpec, months: int) -> int:
-    """The months in which it is billed, as whole ones: until its stack ends."""
-    return months if spec.ttl_s is None else min(months, max(1, math.ceil(spec.ttl_s / SECONDS_PER_MONTH)))
-
-
 def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
     root, catalog, months, on = read
     path = project.decision_path(root, stack)
@@ -162,7 +162,7 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
                 f"{stack}/{name} is in no figure: nothing fits any more; `sizewell size --stack {stack}` says why"
             )
             continue
-        work = work_of(specs[name], option, _months(specs[name], months), {})
+        work = work_of(specs[name], option, months_of(specs[name], months), {})
         same = (option.cloud, option.deal.region, option.instance_type) == decided[:3]
         if same and (change := _changed(pool, option)):
             notes.append(f"{stack}/{name} {change}; `sizewell size --stack {stack}` decides anew")
@@ -195,11 +195,12 @@ def _workloads(said: OfStacks) -> Part:
     rows = []
     for use, comparison in zip(said.uses, said.comparisons, strict=True):
         rented = next(row for row in comparison.rows if row.way.key == "on-demand")
-        best = comparison.cheapest
-        rows.append([
-            use.stack, use.work.name, use.work.machines, percent(use.work.demand.utilization), _usd(rented.usd),
-            _usd(best.usd if best else None), best.way.name if best else "?",
-        ])  # fmt: skip
+        best, held = comparison.cheapest, _held(said, use)
+        usd, way = _usd(best.usd if best else None), best.way.name if best else "?"
+        if best and best.way.commits and held:
+            usd, way = "", "committed already" if held > ALMOST else "committed in part already"
+        used = percent(use.work.demand.utilization)
+        rows.append([use.stack, use.work.name, use.work.machines, used, _usd(rented.usd), usd, way])
     return Part(
         f"{plural(len(rows), 'workload')} of {plural(stacks, 'stack')} over {plural(said.months, 'month')}",
         heads=("stack", "workload", "machines", "used", "on demand", "cheapest", "way to pay"),
@@ -208,11 +209,20 @@ def _workloads(said: OfStacks) -> Part:
     )
 
 
+def _held(said: OfStacks, use: Used) -> Decimal:
+    """The share of its hours that is bought already, by itself or with those that run on the same machines."""
+    if use.work.own_term_months >= use.work.months:
+        return Decimal(1)
+    shares = (row.covered_already for row in said.shared if any(each is use for each in row.users))
+    return next(shares, None) or Decimal(0)
+
+
 def parts(said: OfStacks) -> Iterator[Part]:
     """What is said, in order."""
     if said.uses:
         yield _workloads(said)
-    bought = [row for row in said.shared if row.plan]
+    bought = [row for row in said.shared if row.plan and row.is_known]
+    unknown = [row for row in said.shared if not row.is_known]
     title = "what to commit to, over all of them"
     if bought:
         saved = sum((_saved(row) for row in bought), Decimal(0))
@@ -237,13 +247,27 @@ def parts(said: OfStacks) -> Iterator[Part]:
             if row.on_demand_usd is None
         ]
         why = ["no commitment costs less than the hours on demand that it would cover"]
+        if unknown and len(unknown) == len(said.shared):
+            why = ["what is bought already covers these machines, and it is not known how much of them"]
         if not said.shared:
             why = ["no work runs on demand on machines that a commitment covers"]
         if unpriced:
             why = [f"whether one would cost less is not known: {', '.join(unpriced)} has no known price on demand"]
         yield Part(f"{title}: nothing", why)
+    if unknown:
+        yield Part("what has to be known first", [line for row in unknown for line in _first(row)])
     if said.notes:
         yield Part("notes", said.notes)
+
+
+def _first(row: Shared) -> Iterator[str]:
+    """What keeps a commitment to machines from being advised."""
+    place = row.place
+    for each in row.taken.unknown:
+        yield (
+            f"how much of {place.instance_type} in {place.region} is covered by {place.told(each)}: the seller's page "
+            "of its use says so, and `--usage` takes a bill, in which what it covers is left out"
+        )
 
 
 def _usd(usd: Decimal | None) -> str:
@@ -294,6 +318,8 @@ def document(said: OfStacks) -> dict[str, Any]:
                     {"machines": step.machines, "hours_per_month": rounded(step.hours)} for step in row.demand.steps
                 ],
                 "committed_already": row.owned,
+                "hours_covered_already": rounded(row.covered_already),
+                "covered_by_an_unknown_share": [row.place.told(each) for each in row.taken.unknown],
                 "committed": [
                     {"from_month": each.month + 1, "market": each.term.market, "machines": each.machines}
                     for each in row.plan

@@ -5,9 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from sizewell.economics.commitments import Used, shared
 from sizewell.economics.compare import best_first
 from sizewell.economics.payments import paid_by
-from sizewell.economics.ways import NAMES
+from sizewell.economics.ways import NAMES, in_words, months_of
 from sizewell.preview.own_rates import far_from_list
 from sizewell.preview.render.escape import words
 from sizewell.preview.render.text import shorten, small
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Table = tuple[list[str], list[list[str]]]
 UNKNOWN = "?"
 ROUNDING = Decimal("0.05")  # what the cents of a month's lines may come to
-SECONDS_PER_MONTH = 730 * 3600
 SHOWN = 5  # lines of a chart that can be told apart
 
 
@@ -50,24 +50,10 @@ def facts(comparison: Comparison) -> list[str]:
         lines.append(
             f"{each.item.what}: {paid_by([each], 1):,.2f} USD a month, in every way of a cloud, billed at its place"
         )
-    best = comparison.cheapest
-    if best is not None and best.usd is not None:
-        rented = next((row for row in comparison.rows if row.way.key == "on-demand"), None)
-        saved = ""
-        if rented and rented.usd and rented is not best and best.usd < rented.usd:
-            saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than {rented.way.name}"
-        known = "" if rented is None or rented.usd is not None else ", of the ways that have a price"
-        lines.append(f"cheapest today{known}: {best.way.name} for {best.usd:,.2f} USD{saved}")
-        lines += [f"{best.way.name}: {each}" for each in best.way.aged]
-        lines += [
-            f"{row.way.name} would cost {row.usd:,.2f} USD: {row.way.left_out}"
-            for row in comparison.priced
-            if row.way.left_out and row.usd is not None and row.usd < best.usd
-        ]
-    ends_s = work.spec.ttl_s
-    if ends_s is not None and ends_s < work.months * SECONDS_PER_MONTH:
-        months = max(1, round(ends_s / SECONDS_PER_MONTH))
-        lines.append(f"the stack of this spec ends {ends_s / 86_400:.0f} days after it is built: --months {months}")
+    lines += headline(comparison)
+    if (ends_s := work.spec.ttl_s) is not None and months_of(work.spec, work.months + 1) == work.months:
+        counted, days = plural(work.months, "month"), f"{ends_s / 86_400:.0f} days"
+        lines.append(f"counted for {counted}: the stack of this spec ends {days} after it is built (ttl)")
     lines += [
         f"yours already, and in no figure, as it is paid whatever is chosen: {each}"
         for each in work.place.own_commitments
@@ -79,6 +65,42 @@ def facts(comparison: Comparison) -> list[str]:
         *lines,
         *far_from_list(setting.catalog, setting.catalog.rates, (Asked(*place, m) for m in NAMES), setting.on),
     ]
+
+
+def headline(comparison: Comparison) -> list[str]:
+    """What is cheapest today; beside what is bought already, where that covers these machines."""
+    best = comparison.cheapest
+    if best is None or best.usd is None:
+        return []
+    rented = next((row for row in comparison.rows if row.way.key == "on-demand"), None)
+    saved = ""
+    if rented and rented.usd and rented is not best and best.usd < rented.usd:
+        saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than {rented.way.name}"
+    known = "" if rented is None or rented.usd is not None else ", of the ways that have a price"
+    held = beside(comparison)
+    when = "cheapest, were nothing bought already" if held else "cheapest today"
+    lines = [*held, f"{when}{known}: {best.way.name} for {best.usd:,.2f} USD{saved}"]
+    lines += [f"{best.way.name}: {each}" for each in best.way.aged]
+    return lines + [
+        f"{row.way.name} would cost {row.usd:,.2f} USD: {row.way.left_out}"
+        for row in comparison.priced
+        if row.way.left_out and row.usd is not None and row.usd < best.usd
+    ]
+
+
+def beside(comparison: Comparison) -> list[str]:
+    """What to commit to beside what is bought already; nothing where the cheapest way binds none, or nothing is."""
+    best, work = comparison.cheapest, comparison.work
+    if best is None or not best.way.commits or not work.place.own_commitments or not work.is_covered:
+        return []
+    (row,) = shared([Used("", work)], work.months)
+    covered = f"bought already: {percent(row.covered_already or Decimal(0))} of these hours"
+    if not row.is_known:
+        return [f"{covered}, and of some of it is not known how much it covers: nothing is advised before that"]
+    if not row.plan or row.on_demand_usd is None or row.usd is None:
+        return [f"{covered}; no commitment pays for the rest"]
+    bought = f"{in_words(row.plan, 'machine')}, {row.on_demand_usd - row.usd:,.2f} USD less in all"
+    return [f"{covered}; what pays for the rest: {bought}"]
 
 
 def table(comparison: Comparison) -> Table:

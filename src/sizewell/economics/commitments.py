@@ -15,6 +15,7 @@ from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+from sizewell.economics.already import Left, beyond_bought
 from sizewell.economics.baseline import Purchase, baseline, cost_usd, held
 from sizewell.economics.demand import Demand, Step, mixed, sorted_demand
 from sizewell.economics.place import Place
@@ -43,6 +44,8 @@ class Shared:
     users: tuple[Used, ...]
     demand: Demand  # of the first month, of all of them
     owned: int  # the most machines that are committed already in a month, which are left out of all figures
+    taken: Left  # with what else is bought already that covers them, and is left out too
+    covered_already: Decimal | None  # of the hours of all months, by all that is bought already
     plan: tuple[Purchase, ...]
     on_demand_usd: Decimal | None  # over all months; None where it has no price
     usd: Decimal | None  # with the plan
@@ -50,6 +53,11 @@ class Shared:
     halved_usd: Decimal | None
     coverage: Decimal | None  # of the hours, by the plan
     utilization: Decimal | None  # of the plan; None where nothing is to be bought
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known how much of its hours is bought already: nothing is advised before that."""
+        return not self.taken.unknown or not self.plan
 
 
 def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
@@ -60,22 +68,43 @@ def shared(uses: Iterable[Used], months: int) -> tuple[Shared, ...]:
         if work.is_covered:
             key = (work.option.cloud, work.option.deal.region, work.instance_type)
             groups.setdefault(key, []).append(use)
-    rows = [_of_stacks(tuple(users), months) for users in groups.values()]
-    return _largest_first(rows)
+    return _rows([_needed(tuple(users), months) for users in groups.values()])
 
 
 def measured(profiles: Iterable[tuple[Place, Demand]], *, net: bool) -> tuple[Shared, ...]:
     """The same for machines of which it is known how many ran when; `net` of what is committed already."""
-    return _largest_first(
-        [_shared(place, [demand] * place.months, () if net else place.committed) for place, demand in profiles]
+    return _rows(
+        [Needed(place, [demand] * place.months, () if net else place.committed) for place, demand in profiles], net=net
     )
 
 
-def _largest_first(rows: Iterable[Shared]) -> tuple[Shared, ...]:
+class Needed(NamedTuple):
+    """The machines of a type that are needed in each month, and those that are committed: from and before which."""
+
+    place: Place
+    months: Sequence[Demand]
+    committed: tuple[tuple[int, int, int], ...]
+    users: tuple[Used, ...] = ()
+
+
+def _rows(needed: Sequence[Needed], *, net: bool = False) -> tuple[Shared, ...]:
+    """What to buy for each; `net` of all that is bought already."""
+    left = []
+    for each in needed:
+        owned = [_owned(each, month) for month in range(len(each.months))]
+        rest = [demand.beyond(machines) for demand, machines in zip(each.months, owned, strict=True)]
+        left.append(Left(each.place, rest))
+    if not net:
+        beyond_bought(left)
+    rows = [_shared(each, rest) for each, rest in zip(needed, left, strict=True)]
     return tuple(sorted(rows, key=lambda row: (row.usd or ZERO) - (row.on_demand_usd or ZERO)))
 
 
-def _of_stacks(users: tuple[Used, ...], months: int) -> Shared:
+def _owned(each: Needed, month: int) -> int:
+    return sum(count for count, first, end in each.committed if first <= month < end)
+
+
+def _needed(users: tuple[Used, ...], months: int) -> Needed:
     place = replace(users[0].work.place, months=months)
     # Stacks that end are counted until then, to the day: a whole month more would pay for a term that loses.
     ends = sorted({min(use.work.lasts_months, Decimal(months)) for use in users} | {Decimal(months)})
@@ -86,20 +115,17 @@ def _of_stacks(users: tuple[Used, ...], months: int) -> Shared:
         cuts = [Decimal(month), *(end for end in ends if month < end < month + 1), Decimal(month + 1)]
         shares = [(b - a, demands[next(end for end in ends if a < end)]) for a, b in pairwise(cuts)]
         each_month.append(shares[0][1] if len(shares) == 1 else mixed(shares))
-    return _shared(place, each_month, (*place.committed, *own), users)
+    return Needed(place, each_month, (*place.committed, *own), users)
 
 
-def _shared(
-    place: Place, needed: Sequence[Demand], committed: Iterable[tuple[int, int, int]], users: tuple[Used, ...] = ()
-) -> Shared:
-    """What to buy for the demand of each month above what is committed: machines from a month on, and before which."""
-    months, committed = range(len(needed)), tuple(committed)
-    owned = [sum(count for count, first, end in committed if first <= month < end) for month in months]
-    each_month = [demand.beyond(machines) for demand, machines in zip(needed, owned, strict=True)]
+def _shared(needed: Needed, left: Left) -> Shared:
+    """What to buy for the demand of each month above what is committed."""
+    place, each_month = needed.place, left.months
+    whole = sum((each.hours for each in needed.months), ZERO)
     hour_usd = place.usd_per_hour("on-demand")
     plan = baseline(each_month, place.terms, hour_usd) if hour_usd is not None else ()
     halves = [each.at(each.utilization / 2) if each.hours else each for each in each_month]
-    bought = [held(plan, month) for month in months]
+    bought = [held(plan, month) for month in range(len(each_month))]
     hours = sum((each.hours for each in each_month), ZERO)
     covered = hours - sum((each.hours_beyond(count) for each, count in zip(each_month, bought, strict=True)), ZERO)
 
@@ -108,9 +134,11 @@ def _shared(
 
     return Shared(
         place=place,
-        users=users,
-        demand=needed[0],
-        owned=max(owned),
+        users=needed.users,
+        demand=needed.months[0],
+        owned=max(_owned(needed, month) for month in range(len(each_month))),
+        taken=left,
+        covered_already=1 - hours / whole if whole else None,
         plan=plan,
         on_demand_usd=usd(each_month, ()),
         usd=usd(each_month, plan),

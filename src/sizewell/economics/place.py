@@ -14,6 +14,7 @@ from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Priced
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Shape
 
 TERM_MONTHS: Final = {"reserved-1y": 12, "reserved-3y": 36}
 DAYS_PER_MONTH: Final = 365.25 / 12
@@ -37,8 +38,8 @@ class Place:
 
     def is_sold(self, market: str) -> bool:
         """Whether a market has the type, or a rate of one's own names that market for it."""
-        shape = self.catalog.shapes_by_type.get((self.cloud, self.instance_type))
-        rate = self.catalog.rates.deciding(self._asked(market))
+        shape = self.shape
+        rate = self.catalog.rates.deciding(self.asked(market))
         return (shape is not None and market in shape.markets) or (rate is not None and rate.market == market)
 
     @property
@@ -50,7 +51,7 @@ class Place:
     @property
     def own_commitments(self) -> tuple[str, ...]:
         """Own commitments and savings plans for these machines in the months counted, in words: no way counts them."""
-        return (*(self._told(each) for each in self._committed), *self.shared_out)
+        return tuple(self.told(each) for each in (*self._committed, *self.several))
 
     @property
     def committed(self) -> tuple[tuple[int, int, int], ...]:
@@ -61,9 +62,20 @@ class Place:
         )
 
     @property
-    def shared_out(self) -> tuple[str, ...]:
-        """Own savings plans and commitments in these months that cover the machines among others, in words."""
-        return tuple(self._told(each) for each in self._covering if not _is_whole(each))
+    def several(self) -> tuple[SharedOut, ...]:
+        """Own savings plans and commitments in these months that cover the machines among others."""
+        return tuple(each for each in self._covering if not _is_whole(each))
+
+    @property
+    def shape(self) -> Shape | None:
+        """What the catalog knows of the type."""
+        return self.catalog.shapes_by_type.get((self.cloud, self.instance_type))
+
+    def is_held(self, each: SharedOut, month: int) -> bool:
+        """Whether what is bought is in force in a month, from 0 on."""
+        return self.on <= each.until and max(0, months_to(self.on, each.since)) <= month < months_to(
+            self.on, each.until
+        )
 
     @property
     def ended(self) -> tuple[str, ...]:
@@ -80,12 +92,13 @@ class Place:
 
     @property
     def _bought(self) -> tuple[SharedOut, ...]:
-        return self.catalog.rates.covering(self._asked("on-demand"))
+        return self.catalog.rates.covering(self.asked("on-demand"))
 
-    def _asked(self, market: str) -> Asked:
+    def asked(self, market: str) -> Asked:
+        """What its price is asked for."""
         return Asked(self.cloud, self.region, self.instance_type, market)
 
-    def _told(self, each: SharedOut) -> str:
+    def told(self, each: SharedOut) -> str:
         """What is bought, in words, with the time for which it is."""
         usd = "" if isinstance(each, ResourceCommitment) else f"{each.usd_per_hour.normalize():f} USD an hour"
         begins = f" from {each.since}" if each.since > self.on else ""

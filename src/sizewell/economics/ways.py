@@ -6,6 +6,7 @@ states it. A way without a price says why.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -60,6 +61,7 @@ NAMES: Final = {
     "api": "API per token",
 }
 BLOCK: Final = "capacity-block"
+SECONDS_PER_MONTH: Final = 730 * 3600
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
 _RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
@@ -102,6 +104,11 @@ class Way:
     plan: tuple[Purchase, ...] = ()  # of a mix: what is committed
     spread: Spread | None = None  # of a run that interruptions make longer
     aged: tuple[str, ...] = ()  # prices of its machines that are too old to rely on, in words
+
+    @property
+    def commits(self) -> bool:
+        """Whether it binds machines of a cloud for years."""
+        return bool(self.plan) or self.key in COMMITTED
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -254,6 +261,11 @@ class Work:
     def runs_it(self, item: LineItem) -> bool:
         """Whether a line is of the machines that do the work: those of its cluster's own care are beside them."""
         return item.component == self.name and item.unit in charges.RUNNING
+
+
+def months_of(spec: WorkloadSpec, months: int) -> int:
+    """The months in which it is billed, as whole ones: until its stack ends."""
+    return months if spec.ttl_s is None else min(months, max(1, math.ceil(spec.ttl_s / SECONDS_PER_MONTH)))
 
 
 def work_of(
@@ -525,7 +537,11 @@ def _api(work: Work) -> Way | None:
         return None
     offers = by_the_token(spec, work.option.setting.catalog, work.option.setting.on)
     if not offers:
-        reason = "no seller of the model per token is in the catalog, or the traffic has no rate"
+        reason = "no seller of the model per token is in the catalog"
+        if spec.traffic is None or spec.traffic.requests_per_s is None:
+            reason = "the traffic states no rate of requests, such as traffic.rps"
+        elif spec.model is not None and spec.model.adapters is not None:
+            reason = "nobody sells the model with adapters of one's own"
         return Way(key="api", name=NAMES["api"], reason=reason, bound="")
     cheapest = offers[0]
     price, today = cheapest.price, demand_of(work.option).hours

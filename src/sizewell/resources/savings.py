@@ -22,13 +22,13 @@ from sizewell.sizing.catalog.rates import (
     UNITS,
     USD,
     VCPU_HOURS,
-    Commitment,
     ResourceCommitment,
     SavingsPlan,
     SharedOut,
+    takes,
 )
 from sizewell.sizing.catalog.series import committed_machines, resources
-from sizewell.sizing.money import Asked, Interval, LineItem, Priced, Terms
+from sizewell.sizing.money import Interval, LineItem, Priced, Terms
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
@@ -100,25 +100,8 @@ def uses(plan: SharedOut, line: LineItem, catalog: Catalog) -> dict[str, Decimal
         return {GPU_HOURS: Decimal(1)} if (asked.cloud, asked.region) == (plan.cloud, plan.region) else None
     if not line.is_on_demand:
         return None
-    if isinstance(plan, SavingsPlan):
-        percent = plan.percent(asked.cloud, asked.machine, asked.region)
-        return None if percent is None else {USD: sustained.without(price).amount * (100 - percent) / 100}
-    if isinstance(plan, Commitment):
-        units = plan.units(asked)
-        return None if units is None else {UNITS: units}
-    return _parts_of(plan, asked, catalog) if plan.is_to(asked) else None
-
-
-def _parts_of(plan: ResourceCommitment, asked: Asked, catalog: Catalog) -> dict[str, Decimal] | None:
-    """The vCPUs, memory and accelerators in an hour of a machine; None where its price has more, such as local SSDs."""
     shape = catalog.shapes_by_type.get((asked.cloud, asked.machine))
-    if shape is None or not shape.accelerators:
-        has = resources(asked.machine)
-        return None if has is None else {VCPU_HOURS: has.vcpus, GB_HOURS: has.memory_gb}
-    if not plan.gpus or shape.local_nvme_bytes or shape.vcpus is None or shape.memory_bytes is None:
-        return None
-    gigabytes = Decimal(shape.memory_bytes) / 1024**3
-    return {VCPU_HOURS: Decimal(shape.vcpus), GB_HOURS: gigabytes, GPU_HOURS: Decimal(shape.accelerators)}
+    return takes(plan, asked, sustained.without(price).amount, shape)
 
 
 def needed(plan: SharedOut, lines: Iterable[LineItem], catalog: Catalog) -> dict[str, Decimal]:

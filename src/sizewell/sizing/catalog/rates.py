@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import ClassVar, Final
 
-from sizewell.sizing.catalog.series import size_units
+from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.catalog.series import resources, size_units
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Price, Priced
 from sizewell.sizing.places import Places, locating, read_yaml
@@ -323,6 +324,34 @@ def covers(each: SharedOut, asked: Asked) -> bool:
     return each.units(asked) is not None if each.is_shared_out else each.asked == asked
 
 
+def takes(each: SharedOut, asked: Asked, usd: Decimal, shape: Shape | None) -> dict[str, Decimal] | None:
+    """What an hour of a machine at its price on demand takes of what is bought; None where it covers none of it.
+
+    >>> plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), until=date(2027, 1, 1),
+    ...                    percents=(("g6*", Decimal(20)),))
+    >>> takes(plan, Asked("aws", "us-east-1", "g6.xlarge"), Decimal("0.80"), None)
+    {'USD': Decimal('0.6400')}
+    """
+    if isinstance(each, SavingsPlan):
+        percent = each.percent(asked.cloud, asked.machine, asked.region)
+        return None if percent is None else {USD: usd * (100 - percent) / 100}
+    if isinstance(each, Commitment):
+        units = each.units(asked)
+        return None if units is None else {UNITS: units}
+    return _parts_of(each, asked, shape) if each.is_to(asked) else None
+
+
+def _parts_of(each: ResourceCommitment, asked: Asked, shape: Shape | None) -> dict[str, Decimal] | None:
+    """The vCPUs, memory and accelerators in an hour of a machine; None where its price has more, such as local SSDs."""
+    if shape is None or not shape.accelerators:
+        has = resources(asked.machine)
+        return None if has is None else {VCPU_HOURS: has.vcpus, GB_HOURS: has.memory_gb}
+    if not each.gpus or shape.local_nvme_bytes or shape.vcpus is None or shape.memory_bytes is None:
+        return None
+    gigabytes = Decimal(shape.memory_bytes) / 1024**3
+    return {VCPU_HOURS: Decimal(shape.vcpus), GB_HOURS: gigabytes, GPU_HOURS: Decimal(shape.accelerators)}
+
+
 @dataclass(frozen=True, slots=True)
 class Discounts:
     """Own rates (the first match counts), own commitments, the billing account of each cloud, and savings plans."""
@@ -365,16 +394,21 @@ class Discounts:
 
     def plans(self, on: date) -> tuple[SavingsPlan, ...]:
         """Savings plans in force: those of one region before others, as they are used up, else as stated."""
-        in_force = (plan for plan in self.savings_plans if plan.since <= on <= plan.until)
-        return tuple(sorted(in_force, key=lambda plan: not plan.region))
+        return tuple(each for each in self.shared_out(on) if isinstance(each, SavingsPlan))
 
     def shared_out(self, on: date) -> tuple[SharedOut, ...]:
         """What is in force and covers machines of several types, in the order in which it is used."""
-        ours: tuple[SharedOut, ...] = (
-            *(each for each in self.commitments if each.is_shared_out),
-            *self.resource_commitments,
-        )
-        return (*(each for each in ours if each.since <= on <= each.until), *self.plans(on))
+        return tuple(each for each in self.of_several_types if each.since <= on <= each.until)
+
+    @property
+    def of_several_types(self) -> tuple[SharedOut, ...]:
+        """What covers machines of several types, at any time, in the order in which it is used.
+
+        AWS uses reservations before savings plans, and narrow plans before wide ones
+        (docs.aws.amazon.com/savingsplans/latest/userguide/sp-applying.html); the others are used likewise.
+        """
+        flexible = (each for each in self.commitments if each.is_shared_out)
+        return (*flexible, *self.resource_commitments, *sorted(self.savings_plans, key=lambda plan: not plan.region))
 
     def standing(self, on: date) -> dict[Asked, Commitment]:
         """Commitments in force to machines of one type, or to a fee, by what they cover; those to the same together."""
