@@ -1,6 +1,6 @@
 """Write the prices of machines without accelerators from what Karpenter's providers publish.
 
-A file per cloud and region:
+A file per cloud and market, a row per type and a column per region:
 
     python tools/machine_prices.py --aws FILE --azure FILE --gcp FILE
 
@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sizewell.sizing.catalog import load, machine_prices
-from sizewell.sizing.files import write_whole
 
 Row = tuple[str, str, float, float | None]  # region, type, on demand, spot
 _REGION = re.compile(r'^\s*(?:initialOnDemandPrices\[)?"([a-z0-9-]+)"\]?(?::| =).*\{$')
@@ -78,7 +77,6 @@ def main() -> None:
         if path is None:
             continue
         text = path.read_text(encoding="utf-8")
-        by_region: dict[str, list[str]] = {}
         read = list(of_json(text) if path.suffix == ".json" else of_go(text))
         if cloud == "azure":
             regions: dict[str, dict[str, float]] = {}
@@ -89,14 +87,15 @@ def main() -> None:
                 for region, prices in regions.items()
                 for name, price in without_windows(prices).items()
             ]
-        for region, name, price, spot in read:
-            if price > 0 and not _NOT_ASKED.fullmatch(name) and not catalog.says(cloud, name, "accelerated"):
-                row = f"{name},{price:.7g},{'' if not spot else f'{spot:.7g}'}"
-                by_region.setdefault(region, []).append(row)
-        for region, rows in by_region.items():
-            lines = ["instance_type,on_demand,spot", *sorted(rows)]
-            write_whole(machine_prices.FOLDER / cloud / f"{region}.csv", "\n".join(lines) + "\n")
-        print(cloud, sum(map(len, by_region.values())), "prices", machine_prices.checksum(cloud))
+        kept = [
+            (region, name, price, spot)
+            for region, name, price, spot in read
+            if price > 0 and not _NOT_ASKED.fullmatch(name) and not catalog.says(cloud, name, "accelerated")
+        ]
+        machine_prices.write(cloud, "on-demand", [(region, name, price) for region, name, price, _ in kept])
+        if any(spot for *_, spot in kept):
+            machine_prices.write(cloud, "spot", [(region, name, spot) for region, name, _, spot in kept if spot])
+        print(cloud, len(kept), "prices", machine_prices.checksum(cloud))
 
 
 if __name__ == "__main__":

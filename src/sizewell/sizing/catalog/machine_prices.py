@@ -1,16 +1,17 @@
-"""List prices of machine types without accelerators, which need no shape: a file per cloud and region, read when asked.
+"""List prices of machine types without accelerators, which need no shape: a file per cloud and market, read when asked.
 
-Tens of thousands of rows that a load does not read: what runs beside accelerators, and the machines of other programs.
-`data/machine_prices.csv` says where each cloud's were seen and when, with a checksum, so that the catalog's digest
-covers them. `tools/machine_prices.py` writes them.
+A row for each type and a column for each region, by price in the region with most types (alike rows side by side pack
+small). Tens of thousands of prices that a load does not read: what runs beside accelerators, and the machines of other
+programs. `data/machine_prices.csv` says where each cloud's were seen and when, with a checksum, so that the catalog's
+digest covers them. `tools/machine_prices.py` writes them.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -20,9 +21,11 @@ from typing import Final
 from sizewell.csvtables import Day
 from sizewell.sizing.catalog.records import Cloud
 from sizewell.sizing.catalog.table import Source
+from sizewell.sizing.files import write_whole
 from sizewell.sizing.money import Priced
 
 FOLDER: Final = Path(__file__).parent / "machine_prices"
+MARKETS: Final = ("on-demand", "spot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +38,46 @@ class MachinePrices:
     source: Source
 
     def price(self, instance_type: str, region: str, market: str, day: str) -> Priced | None:
-        """US dollars per machine-hour from that day on; None where no file has it."""
-        prices = _region(self.cloud, region).get(instance_type.lower(), {}) if day >= self.effective_from else {}
-        usd = prices.get(market)
-        return None if usd is None else Priced(usd, self.source, self.effective_from)
+        """US dollars per machine-hour from that day on; None where the file has none."""
+        usd = _row(self.cloud, market, instance_type).get(region) if day >= self.effective_from else None
+        return None if usd is None else Priced(Decimal(usd), self.source, self.effective_from)
 
     def places(self, instance_type: str) -> frozenset[tuple[str, str]]:
-        """Regions and markets that have a price of a type. Reads every file of the cloud."""
-        regions = [path.stem for path in (FOLDER / self.cloud).glob("*.csv")]
-        prices = {region: _region(self.cloud, region).get(instance_type.lower(), {}) for region in regions}
-        return frozenset((region, market) for region, markets in prices.items() for market in markets)
+        """Regions and markets that have a price of a type."""
+        return frozenset((region, market) for market in MARKETS for region in _row(self.cloud, market, instance_type))
+
+
+@lru_cache(maxsize=32)
+def _table(cloud: str, market: str) -> tuple[list[str], Mapping[str, str]]:
+    """The regions of a file and its rows by type, in small letters; nothing where a cloud has no such file."""
+    path = FOLDER / f"{cloud}.{market}.csv"
+    head, *rows = path.read_text(encoding="utf-8").splitlines() if path.is_file() else ("",)
+    return head.split(",")[1:], {row.partition(",")[0].lower(): row for row in rows}
+
+
+def _row(cloud: str, market: str, instance_type: str) -> Mapping[str, str]:
+    """US dollars an hour of a type by region, as written."""
+    regions, rows = _table(cloud, market)
+    prices = rows.get(instance_type.lower(), "").split(",")[1:]
+    return {region: usd for region, usd in zip(regions, prices, strict=False) if usd}
 
 
 @lru_cache(maxsize=128)
 def _region(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
-    path = FOLDER / cloud / f"{region}.csv"
-    if not path.is_file() or path.parent != FOLDER / cloud:
-        return {}
-    with path.open(encoding="utf-8", newline="") as stream:
-        return {
-            row["instance_type"].lower(): {
-                market: Decimal(row[column])
-                for market, column in (("on-demand", "on_demand"), ("spot", "spot"))
-                if row[column]
-            }
-            for row in csv.DictReader(stream)
-        }
+    prices: dict[str, dict[str, Decimal]] = {}
+    for market in MARKETS:
+        regions, rows = _table(cloud, market)
+        if region in regions:
+            column = regions.index(region) + 1
+            for name, row in rows.items():
+                if usd := row.split(",")[column]:
+                    prices.setdefault(name, {})[market] = Decimal(usd)
+    return prices
+
+
+def regions(cloud: str) -> list[str]:
+    """The regions of a cloud in which some type has a price."""
+    return sorted({region for market in MARKETS for region in _table(cloud, market)[0]})
 
 
 def listed_in(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
@@ -74,9 +91,8 @@ def is_listed(cloud: str, instance_type: str) -> bool:
 
 
 def listed_types(cloud: str) -> frozenset[str]:
-    """The types of a cloud that some region has a price of, as the cloud spells them. Reads every file of the cloud."""
-    texts = (path.read_text(encoding="utf-8") for path in (FOLDER / cloud).glob("*.csv"))
-    return frozenset(line.partition(",")[0] for text in texts for line in text.splitlines()[1:])
+    """The types of a cloud that some region has a price of, as the cloud spells them."""
+    return frozenset(row.partition(",")[0] for market in MARKETS for row in _table(cloud, market)[1].values())
 
 
 @lru_cache(maxsize=8)
@@ -85,10 +101,24 @@ def _listed(cloud: str) -> frozenset[str]:
     return frozenset(name.lower() for name in listed_types(cloud))
 
 
+def write(cloud: str, market: str, prices: Iterable[tuple[str, str, float]]) -> None:
+    """Write a file: region, type and US dollars an hour of each price."""
+    by_type: dict[str, dict[str, float]] = {}
+    for region, name, usd in prices:
+        by_type.setdefault(name, {})[region] = usd
+    types_in = Counter(region for row in by_type.values() for region in row)
+    fullest = max(sorted(types_in), key=types_in.__getitem__)
+    rows = [["instance_type", *sorted(types_in)]] + [
+        [name, *(f"{row[region]:.7g}" if region in row else "" for region in sorted(types_in))]
+        for name, row in sorted(by_type.items(), key=lambda each: (each[1].get(fullest, 0), each[0]))
+    ]
+    write_whole(FOLDER / f"{cloud}.{market}.csv", "".join(",".join(row) + "\n" for row in rows))
+
+
 def checksum(cloud: str) -> str:
     """SHA-256 over the files of a cloud, by name."""
     whole = hashlib.sha256()
-    for path in sorted((FOLDER / cloud).glob("*.csv")):
+    for path in sorted(FOLDER.glob(f"{cloud}.*.csv")):
         whole.update(path.name.encode() + path.read_bytes())
     return whole.hexdigest()
 
