@@ -149,6 +149,7 @@ def test_the_page_fits_its_window(economics: Callable, project: Path, width: int
     ("arguments", "says"),
     [
         (("--utilization", "140%"), "--utilization: must be a percentage from 0% to 100%, got '140%'"),
+        (("--utilization", "-5%"), "--utilization: must be a percentage from 0% to 100%, got '-5%'"),
         (("--utilization", "40"), "--utilization: must be a percentage with its sign, such as 70%, got '40'"),
         (("--utilization", "0%"), "state the share of hours that is used, such as 40%"),
         (("--months", "0"), "--months: 0 is not in the range"),

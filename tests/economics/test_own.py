@@ -89,6 +89,7 @@ def test_a_file_states_figures_with_their_source(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("", "says nothing\n  fix: machine_usd: 290000, accelerators: 8 and power_w: 10200"),
         ("usd_per_kwh: -0.1\n", ":1:14: usd_per_kwh: must be from 0 to 5, got -0.1"),
         ("power_w: 6.5\n", ":1:10: power_w: must be from 50 to 100000000, got 6.5"),
         ("usd_per_kwh: 12\n", ":1:14: usd_per_kwh: must be from 0 to 5, got 12"),

@@ -101,8 +101,8 @@ def test_all_hours_are_in_the_steps_and_they_fall(counts):
     ("change", "says"),
     [
         (("g6.xlarge", "g6.xl"), "line 2: machine: 'g6.xl' is no machine type of the catalog"),
-        (("T13:00Z", "T13:30Z"), "line 15: hour: must be a full hour, such as"),
-        (("T13:00Z", "T25:00Z"), "line 15: hour: must be a full hour, such as"),
+        (("T13:00Z", "T13:30Z"), "line 15: hour: must be a full hour, got "),
+        (("T13:00Z", "T25:00Z"), "line 15: hour: must be a full hour, got "),
         (("hour,", "when,"), "lacks hour: machines by the hour have the columns hour, machine, region, count"),
         (("us-east-1,5", "us-east-1,-5"), "count: must be a number from 0 to 100,000, got '-5'"),
     ],
@@ -113,6 +113,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path, change, says)
     with pytest.raises(ConfigError) as failed:
         read_usage(path, load())
     assert says in str(failed.value)
+    assert "\n  fix: " in str(failed.value)
 
 
 def test_a_bill_by_the_day_and_a_file_without_hours_are_refused(tmp_path):

@@ -50,6 +50,7 @@ _AMOUNTS: Final = ("PricingQuantity", "EffectiveCost", "BilledCost")
 _APART: Final = {"credit": "credit", "tax": "tax", "adjustment": "adjustment"}
 CLUSTER_TAGS: Final = ("aws:eks:cluster-name", "eks:cluster-name", "goog-k8s-cluster-name", "aks-managed-cluster-name")
 USD: Final = "USD"
+AGAIN: Final = "export the bill again"
 _IN_USD: Final = ("x_EffectiveCostInUsd", "x_BilledCostInUsd")  # Microsoft's, beside costs in the currency billed in
 COMMITTED: Final = "committed"  # the market of what a commitment covers
 ZERO: Final = Decimal(0)
@@ -232,7 +233,8 @@ def _charges(groups: Mapping[tuple[Any, ...], list[Any]], names: tuple[str, ...]
         row: dict[str, Any] = {name: cell if isinstance(cell, tuple) else plain(cell) for name, cell in cells.items()}
         for amount in (quantity, usd, billed):
             if not amount.is_finite():
-                raise ConfigError([Fault(path=f"{path} line {line}", found=str(amount), allowed="numbers alone")])
+                where = f"{path} line {line}"
+                raise ConfigError([Fault(path=where, found=str(amount), allowed="numbers alone", fix=AGAIN)])
         if row["Tags"] not in read:
             tags = pairs_of(row["Tags"])
             cluster = next((tags[name] for name in CLUSTER_TAGS if name in tags), "")
@@ -294,4 +296,5 @@ def _day(text: str, column: str, path: Path, line: int) -> str:
         return date.fromisoformat(text[:10]).isoformat()
     except ValueError:
         where = f"{path} line {line}: {column}"
-        raise ConfigError([Fault(path=where, found=text, allowed="a date, such as 2026-10-01T00:00:00Z")]) from None
+        allowed = "a date, such as 2026-10-01T00:00:00Z"
+        raise ConfigError([Fault(path=where, found=text, allowed=allowed, fix=AGAIN)]) from None

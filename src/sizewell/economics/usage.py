@@ -130,13 +130,14 @@ def _billed(rows: Rows) -> Iterator[tuple[datetime, Machine, Decimal]]:
 
 
 def _hour(rows: Rows, column: str, text: str) -> datetime:
+    fault = rows.fault(column, found=text, allowed="a full hour", fix=f"write it as {_EXAMPLE}")
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ConfigError([rows.fault(column, found=text, allowed=f"a full hour, such as {_EXAMPLE}")]) from None
+        raise ConfigError([fault]) from None
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if moment.minute or moment.second:
-        raise ConfigError([rows.fault(column, found=text, allowed=f"a full hour, such as {_EXAMPLE}")])
+        raise ConfigError([fault])
     return moment
 
 
@@ -146,5 +147,7 @@ def _number(rows: Rows, column: str, text: str) -> Decimal:
     except InvalidOperation:
         number = Decimal(-1)
     if not 0 <= number <= 100_000:
-        raise ConfigError([rows.fault(column, found=text, allowed="a number from 0 to 100,000")])
+        raise ConfigError(
+            [rows.fault(column, found=text, allowed="a number from 0 to 100,000", fix="write the number alone")]
+        )
     return number

@@ -247,9 +247,12 @@ def share(value: object) -> float:
     _finite(value, ALLOWED_SHARE)
     if isinstance(value, int | float):
         raise UnitError(ALLOWED_SHARE, f"write {value * 100 if value < 1 else value:g}%")
-    match = _PERCENT.fullmatch(_text(value, ALLOWED_SHARE))
+    stated = _text(value, ALLOWED_SHARE)
+    match = _PERCENT.fullmatch(stated.removeprefix("-"))
     if not match:
         raise UnitError(ALLOWED_SHARE)
+    if stated.startswith("-"):
+        raise UnitError("a percentage from 0% to 100%")
     percent = _number(match[1])
     if percent > 100:
         raise UnitError("a percentage from 0% to 100%")

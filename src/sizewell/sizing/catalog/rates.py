@@ -5,6 +5,7 @@ The file is checked whole before anything is priced; every fault is named with i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -483,8 +484,12 @@ def _discounts(data: object, origin: str, places: Places) -> Discounts:
     faults: list[Fault] = []
     data = content("rates", data, origin)
     if not isinstance(data, Mapping):
-        allowed = f"a mapping with {', '.join(_LISTS)}"
-        raise ConfigError([Fault(path="", found=data, allowed=allowed)], subject=origin)
+        allowed, fix = (
+            f"a mapping with {', '.join(_LISTS)}",
+            "rates: [{cloud: aws, percent: 12}], or leave the file out",
+        )
+        message = "says nothing" if data is None else ""
+        raise ConfigError([Fault(path="", found=data, allowed=allowed, message=message, fix=fix)], subject=origin)
     faults.extend(unknown_key("", str(key), _LISTS) for key in data if key not in _LISTS)
     rates = [_rate(f"rates[{i}]", entry, faults) for i, entry in enumerate(entries_of(data, "rates", faults))]
     commitments = [
@@ -544,12 +549,13 @@ def _second_accounts(accounts: list[BillingAccount | None]) -> Iterable[Fault]:
 
 
 _LISTS: Final = ("rates", "commitments", "billing_accounts", "savings_plans", "resource_commitments")
+_KEYS_FIX: Final = "write keys and values, such as {cloud: aws, percent: 12}"
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
 
 def _rate(path: str, entry: object, faults: list[Fault]) -> Rate | None:
     if not isinstance(entry, Mapping):
-        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        faults.append(Fault(path=path, found=entry, allowed="a mapping", fix=_KEYS_FIX))
         return None
     before = len(faults)
     faults.extend(
@@ -569,7 +575,7 @@ def _rate(path: str, entry: object, faults: list[Fault]) -> Rate | None:
 def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | None:
     keys = ("cloud", "region", "count", "usd_per_hour", "until")
     if not isinstance(entry, Mapping):
-        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        faults.append(Fault(path=path, found=entry, allowed="a mapping", fix=_KEYS_FIX))
         return None
     before = len(faults)
     allowed = (*keys, "instance_type", "fee", "from", "sizes", "flexible")
@@ -605,7 +611,9 @@ def _sizes(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tu
     stated, kind = entry.get("sizes"), str(entry.get("instance_type", ""))
     if "flexible" in entry:
         if entry["flexible"] not in (True, False):
-            faults.append(Fault(path=f"{path}.flexible", found=entry["flexible"], allowed="true or false"))
+            faults.append(
+                Fault(path=f"{path}.flexible", found=entry["flexible"], allowed="true or false", fix="flexible: true")
+            )
         elif entry["flexible"] and not stated and size_units(kind) is None:
             fix = "state them: sizes: {NAME: UNITS}, as the seller lists them"
             faults.append(
@@ -615,7 +623,8 @@ def _sizes(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tu
         return ()
     if not isinstance(stated, Mapping) or kind not in stated:
         allowed = f"a mapping of machine types to units, {kind or 'instance_type'} among them"
-        faults.append(Fault(path=f"{path}.sizes", found=stated, allowed=allowed))
+        fix = f"sizes: {{{kind or 'm5.large'}: 4}}"
+        faults.append(Fault(path=f"{path}.sizes", found=stated, allowed=allowed, fix=fix))
         return ()
     least, most = Decimal("0.001"), Decimal(100_000)
     units = [(str(name), _bounded(f"{path}.sizes", each, least, most, faults)) for name, each in stated.items()]
@@ -625,7 +634,7 @@ def _sizes(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tu
 def _resource_commitment(path: str, entry: object, faults: list[Fault]) -> ResourceCommitment | None:
     needed = ("cloud", "region", "machines", "vcpus", "memory_gb", "usd_per_vcpu_hour", "usd_per_gb_hour", "until")
     if not isinstance(entry, Mapping):
-        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        faults.append(Fault(path=path, found=entry, allowed="a mapping", fix=_KEYS_FIX))
         return None
     before = len(faults)
     allowed = (*needed, "from", "gpus", "usd_per_gpu_hour")
@@ -663,7 +672,8 @@ def _term(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tup
     since = _day(path, "from", entry, faults) if "from" in entry else date.min
     until = _day(path, "until", entry, faults)
     if since > until and len(faults) == before:
-        faults.append(Fault(path=f"{path}.until", found=f"{until}", allowed=f"a date from {since} on"))
+        fix = "until is its last day, from its first"
+        faults.append(Fault(path=f"{path}.until", found=f"{until}", allowed=f"a date from {since} on", fix=fix))
     return since, until
 
 
@@ -676,14 +686,15 @@ def _day(path: str, key: str, entry: Mapping[object, object], faults: list[Fault
             day = None
     if isinstance(day, date) and not isinstance(day, datetime):
         return day
-    faults.append(Fault(path=f"{path}.{key}", found=entry.get(key), allowed="a date, YYYY-MM-DD"))
+    fix = f"{key}: 2027-06-30"
+    faults.append(Fault(path=f"{path}.{key}", found=entry.get(key), allowed="a date, YYYY-MM-DD", fix=fix))
     return date.max
 
 
 def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan | None:
     needed = ("cloud", "usd_per_hour", "percent", "until")
     if not isinstance(entry, Mapping):
-        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        faults.append(Fault(path=path, found=entry, allowed="a mapping", fix=_KEYS_FIX))
         return None
     before = len(faults)
     allowed = (*needed, "from", "region")
@@ -716,7 +727,7 @@ def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan 
 def _billing_account(path: str, entry: object, faults: list[Fault]) -> BillingAccount | None:
     keys = ("cloud", "id", "name")
     if not isinstance(entry, Mapping):
-        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        faults.append(Fault(path=path, found=entry, allowed="a mapping", fix=_KEYS_FIX))
         return None
     before = len(faults)
     faults.extend(unknown_key(path, str(key), keys) for key in entry if key not in keys)
@@ -727,9 +738,11 @@ def _billing_account(path: str, entry: object, faults: list[Fault]) -> BillingAc
                 faults.append(Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}"))
         elif not isinstance(value, str) or not value.strip():
             allowed = "a text; put digits in quotes, or leading zeros are lost"
-            faults.append(Fault(path=f"{path}.{key}", found=value, allowed=allowed))
+            faults.append(Fault(path=f"{path}.{key}", found=value, allowed=allowed, fix=f"{key}: '{value or '...'}'"))
     if isinstance(entry.get("cloud"), str) and entry["cloud"] not in CLOUDS:
-        faults.append(Fault(path=f"{path}.cloud", found=entry["cloud"], allowed=f"one of {', '.join(CLOUDS)}"))
+        allowed = f"one of {', '.join(CLOUDS)}"
+        fix = f"cloud: {next(iter(CLOUDS))}"
+        faults.append(Fault(path=f"{path}.cloud", found=entry["cloud"], allowed=allowed, fix=fix))
     if len(faults) > before:
         return None
     return BillingAccount(cloud=entry["cloud"], id=entry["id"], name=entry.get("name", ""))
@@ -743,18 +756,36 @@ def _bounded(path: str, value: object, low: Decimal, high: Decimal, faults: list
     except InvalidOperation:
         amount = None
     if amount is None or isinstance(value, bool) or not amount.is_finite() or not low <= amount <= high:
-        faults.append(Fault(path=path, found=value, allowed=f"a number from {low} to {high}"))
+        allowed = f"a number from {low} to {high:,}"
+        faults.append(Fault(path=path, found=value, allowed=allowed, fix=_number_fix(path, value)))
         return None
     return amount
 
 
+def _number_fix(path: str, value: object) -> str:
+    """How a number is written.
+
+    >>> _number_fix("rates[0].usd", "20 EUR"), _number_fix("commitments[0].count", "2 machines")
+    ('usd: 20 where it is 20 US dollars; another currency is converted to them first', 'write the number alone')
+    """
+    of, _, key = path.rpartition(".")
+    if key.startswith("usd"):
+        number = re.match(r"\s*[\d.]+", str(value))
+        said = number[0].strip() if number else "2.10"
+        return f"{key}: {said} where it is {said} US dollars; another currency is converted to them first"
+    if key == "percent":
+        above = "; a price above the list is stated as usd" if of.startswith("rates") else ""
+        return f"percent: 12 takes 12 % off{above}"
+    return "write the number alone"
+
+
 def entries_of(data: object, key: str, faults: list[Fault]) -> list[object]:
     if not isinstance(data, Mapping):
-        faults.append(Fault(path="", found=data, allowed=f"a mapping with {key}"))
+        faults.append(Fault(path="", found=data, allowed=f"a mapping with {key}", fix=f"{key}: [...]"))
         return []
     entries = data.get(key, [])
     if not isinstance(entries, list):
-        faults.append(Fault(path=key, found=entries, allowed="a list"))
+        faults.append(Fault(path=key, found=entries, allowed="a list", fix=f"begin each entry of {key} with a dash"))
         return []
     return entries
 
