@@ -164,3 +164,11 @@ def test_a_cheaper_class_without_a_price_in_the_region_is_named(facts):
     assert facts.offers("aws", named, region="af-south-1", on=ON) == ()
     elsewhere = decide([parse_spec(wanted.replace("/af-south-1", ""))], facts, stack="", on=ON).workloads[0]
     assert not [note for note in elsewhere.assumptions if "price in" in note and "it would cost" in note]
+
+
+def test_a_region_of_the_government_is_used_where_the_spec_names_it(facts):
+    """Whoever names it has an account there; the others never see it."""
+    text = "name: n\nkind: notebook\nresources: {accelerators: [L4]}\ninfra: [aws/us-gov-west-1]\n"
+    answer = decide([parse_spec(text, catalog=facts)], facts, stack="", on=ON)
+    assert isinstance(answer, Decision)
+    assert {pool.region for pool in answer.workloads[0].pools} == {"us-gov-west-1"}

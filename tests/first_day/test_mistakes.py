@@ -45,7 +45,7 @@ MEANT = {
     "resources {accelerators: H100, cloud: gcp}": ("infra", ["gcp"]),
     "resources {instance_type: a3-highgpu-8g, region: europe-west4}": ("infra", ["gcp/europe-west4"]),
     "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
-    "resources {count: 64}": ("resources", {}),
+    "resources {count: 64}": ("resources", {"gpus": 64}),
     "resources {accelerators: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
     "resources {gpus: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
     "resources {gpus: 8xH100}": ("resources", {"accelerators": {"H100": 8}}),

@@ -180,7 +180,7 @@ def whole(text: str) -> dict[str, Any]:
         ("slo: {latency_p99: 3s, ttft_p95: 500ms}",
          {"slo": {"latency": "3s", "ttft": "500ms", "percentile": "p99"}}),
         ("resources: {min_vram: 24GB, vcpus: 16, ram: 64GB}", {"resources": {"gpu": "24GB.."}}),
-        ("resources: {vram_gb: 80}", {"resources": {"gpu": "80GB"}}),
+        ("resources: {vram_gb: 80}", {"resources": {"gpu": "80GB.."}}),
         ("resources: {gpus: 2x}", {"resources": {"gpus": 2}}),
         ("resources: {gpu: 80GB:2..4}", {"resources": {"gpu": "80GB", "gpus": "2..4"}}),
         ("resources: {gpu: A100:80GB:2}", {"resources": {"accelerators": ["A100-80GB"], "gpus": 2}}),

@@ -192,7 +192,7 @@ def _clouds(catalog: Catalog, cloud: str | None, region: str | None, *, every: b
         from sizewell.sizing.workload.names import place_meant
 
         meant = place_meant(Place(cloud=region.lower()), catalog).removeprefix("write ")
-        cities = [place.rpartition("/")[2] for place in meant.split(", or ") if place.partition("/")[0] in clouds]
+        cities = [place.split("/")[1] for place in meant.split(", or ") if place.partition("/")[0] in clouds]
         swapped = cities or [each for each in sorted(regions) if sorted(each) == sorted(region)]
         near = swapped or get_close_matches(region, sorted(regions), 3)
         fix = f"did you mean {' or '.join(near)}?" if near else f"name one such as {min(regions)}"

@@ -205,11 +205,15 @@ def rate_parts(text: str) -> tuple[Decimal, str, float]:
 
     >>> rate_parts("300k invoices per month")
     (Decimal('300000'), 'invoices', 2592000.0)
+    >>> rate_parts("30 rpm")
+    (Decimal('30'), 'requests', 60.0)
     >>> rate_parts("5 million/d"), rate_parts("20 thousand a day"), rate_parts("4 pages")
     ((Decimal('5000000'), '', 86400.0), (Decimal('20000'), '', 86400.0), (Decimal('4'), 'pages', 0.0))
     """
     number, rest = amount(text)
     match = re.fullmatch(r"(.*?)\s*(?:/|\b(?:per|an?|each|every|in an?)\s)\s*([A-Za-z]+)\.?", rest)
+    if short := re.fullmatch(r"[rq]p([smhd])", rest, re.IGNORECASE):  # rpm, qph
+        return number, "requests", period_s(short[1])
     seconds = period_s(match[2]) if match else 0.0
     return (number, match[1], seconds) if match and seconds else (number, rest, 0.0)
 

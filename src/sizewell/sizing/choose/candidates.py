@@ -294,7 +294,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     unfit, way_out = _runtime(accelerator, need, theirs=_adopted(shape, context))
     if unfit:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
-    offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
+    offers = _offers(shape, need, context.catalog, context.on)
     estimated = _estimated(shape, context)
     sells = shape.cloud not in CLOUDS or any(market_sold(shape.cloud, market) for market in need.markets)
     gone = "" if offers else context.catalog.retired(shape.cloud, shape.instance_type)
@@ -689,9 +689,20 @@ def least_usd_here(shape: Shape, need: Requirements, catalog: Catalog, on: date)
         return math.inf
     if shape.cloud not in PROVISIONABLE:
         return 0.0 if need.places else math.inf
-    offers = catalog.offers(shape.cloud, shape.instance_type, on=on)
+    offers = _offers(shape, need, catalog, on)
     here = (float(o.usd_per_hour) for o in offers if o.market in need.markets and _allowed(o, need))
     return min(here, default=math.inf)
+
+
+def _offers(shape: Shape, need: Requirements, catalog: Catalog, on: date) -> tuple[Offer, ...]:
+    """The offers of a machine everywhere, and in regions that not everybody may use where the spec names them."""
+    offers = catalog.offers(shape.cloud, shape.instance_type, on=on)
+    for region in {region for cloud, region, _ in need.places if cloud == shape.cloud and region}:
+        fact = catalog.region(shape.cloud, region)
+        if fact is not None and fact.access != "open":
+            named = catalog.offers(shape.cloud, shape.instance_type, region=region, on=on)
+            offers += tuple(offer for offer in named if offer.region == region)
+    return offers
 
 
 def _allowed(offer: Offer, need: Requirements) -> bool:

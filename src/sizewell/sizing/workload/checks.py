@@ -475,6 +475,10 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
         faults.append(
             _fault("capacity", message, "state exactly one of block, reservation, flex_start and savings_plan")
         )
+    if re.fullmatch(r"\d+ ?-?(?:y|m|years?|months?)", capacity.reservation or ""):
+        years = "3y" if re.match("3", capacity.reservation or "") else "1y"
+        message = f"names machines that are reserved, and {capacity.reservation} is a term"
+        faults.append(_fault("capacity.reservation", message, f"write capacity: {{savings_plan: {years}}}"))
     if spec.spot_policy == "spot":
         for way in ways:
             message = (

@@ -17,6 +17,7 @@ from sizewell.sizing.workload.adapters_meant import adapters_meant
 from sizewell.sizing.workload.areas import kept_there, residency_meant
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.loads import load_meant, rate_meant, window_of
+from sizewell.sizing.workload.machines_meant import machines_meant, over_machines, value_meant
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.schedule import hours_meant
@@ -27,10 +28,15 @@ from sizewell.sizing.workload.ways_out import in_place, named, way_out
 def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[Section] = WorkloadSpec) -> Fault:
     """One pydantic error as a fault; `root` is the record that was read."""
     fault = _fault_of(error, raw, root)
-    meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
-    if fault.path == "budget" and _trains(raw) and "mo" not in str(fault.found):
+    meant = ""
+    if root is WorkloadSpec and fault.found is not None:
+        meant = value_meant(fault.path, fault.found, raw) or way_out(fault.path, fault.found)
+    if fault.path.startswith("budget") and _trains(raw) and "mo" not in str(fault.found):
         meant = meant.replace(", or per_run", ", or monthly").replace("{monthly", "{per_run")  # what people limit
-    fix = meant or fault.fix
+    if fault.path == "deadline" and as_meant(raw).get("kind") == "batch-inference":
+        window = window_of(fault.found)
+        meant = f"leave it out: a batch has batch: {{window: {window or '8h'}}}" if window or not meant else meant
+    fix = re.sub(r"(?<=: )\d{1,3}(?:,\d{3})+(?![\d,])", lambda each: each[0].replace(",", ""), meant or fault.fix)
     return replace(fault, fix=fix if " over all " in fix else over_machines(fix, raw))
 
 
@@ -70,94 +76,6 @@ def _trains(raw: Mapping[str, object]) -> bool:
     """Whether a spec is of a run, also by a kind that is called otherwise."""
     meant = alias("kind", str(raw.get("kind")).lower())
     return raw.get("kind") in TRAINS or (meant is not None and meant.meant in TRAINS)
-
-
-_FEWEST: Final = ("min_nodes", "nodes_min", "min_machines", "min_instances", "min_node_count")
-_MOST: Final = ("max_nodes", "nodes_max", "max_machines", "max_instances", "max_node_count")
-
-
-def _between(key: str, section: Mapping[str, object]) -> str:
-    """How many machines there may be, of the fewest and the most of them.
-
-    >>> _between("max_nodes", {"min_nodes": 2, "max_nodes": 4}), _between("max_nodes", {"max_nodes": 4})
-    ('write nodes: 2..4', 'write nodes: 1..4')
-    """
-    low = next((section[each] for each in _FEWEST if each in section), 1)
-    high = next((section[each] for each in _MOST if each in section), None)
-    if "nodes" in section or type(low) is not int or (high is not None and type(high) is not int):
-        return ""
-    line = f"nodes: {max(low, 1)}..{'' if high is None else high}"
-    return f"write {line}" if key in _MOST or high is None else f"leave it out: it is in {line}"
-
-
-_A_MACHINE: Final = re.compile(
-    r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)|nproc_per_node|ntasks_per_node"
-)
-_IN_ALL: Final = re.compile(
-    r"(?:num|n|number_of)_(?:gpus|devices|accelerators|cards)|(?:gpu|device|accelerator|card)_count|count"
-)
-_TYPE: Final = frozenset(
-    f"{thing}{of}"
-    for thing in ("gpu", "accelerator", "device", "card")
-    for of in ("", "_type", "_name", "_model", "_kind")
-)
-
-
-def _of_each_machine(key: str, given: object) -> str:
-    """The accelerators of all machines, of their type and how many of them one machine has."""
-    section = given if isinstance(given, Mapping) else {}
-    if key in _FEWEST + _MOST:
-        return _between(key, section)
-    types = [each for each in section if str(each) in _TYPE and isinstance(section[each], str)]
-    named_here = section.get("accelerators")
-    if isinstance(named_here, list) and len(named_here) == 1:
-        named_here = named_here[0]
-    if isinstance(named_here, str) and not types:
-        types = ["accelerators"]
-    counted = {each: str(each) for each in section if type(section[each]) is int}
-    numbers = [each for each, name in counted.items() if _A_MACHINE.fullmatch(name)]
-    nodes = next((section[each] for each in _MACHINES if each in section), 1)
-    if numbers == [key] and not types and type(nodes) is int:
-        return _counted_already(section[key], nodes, section)
-    if not numbers and types != ["gpu"]:  # which is memory, and has a fix of its own
-        numbers, nodes = [each for each, name in counted.items() if _IN_ALL.fullmatch(name)], 1
-    if len(types) != 1 or len(numbers) != 1 or type(nodes) is not int or key not in (types[0], numbers[0]):
-        return ""
-    written = named_here if types[0] == "accelerators" else section[types[0]]
-    line = f"accelerators: {{{named(str(written))[1:-1]}: {section[numbers[0]] * nodes}}}"
-    line += f", the number over all {nodes} machines" if nodes > 1 else ""
-    return f"leave it out: it is in {line}" if key == numbers[0] and types[0] != "accelerators" else f"write {line}"
-
-
-_MACHINES: Final = ("nodes", "machines", "num_nodes", "nnodes", "hosts", "servers", "instance_count", "node_count")
-
-
-def _counted_already(each: int, nodes: int, section: Mapping[str, object]) -> str:
-    """The accelerators of all machines, beside a type that has its number, a machine type, or nothing."""
-    stated = section.get("accelerators")
-    if section.get("instance_type"):
-        return "leave it out: accelerators come with the machine type; nodes says how many machines"
-    over = f", the number over all {nodes} machines" if nodes > 1 else ""
-    if isinstance(stated, Mapping) and len(stated) == 1:
-        [(name, number)] = stated.items()
-        if number != each * nodes:
-            return f"write accelerators: {{{name}: {each * nodes}}}{over}"
-        return f"leave it out: {name}: {number} counts those of all machines"
-    return "" if stated or "gpus" in section else f"write gpus: {each * nodes}{over}"
-
-
-def over_machines(fix: str, raw: Mapping[str, object]) -> str:
-    """A number of accelerators that people count by machine, over all the machines that the spec asks for."""
-    resources = raw.get("resources")
-    inside = resources if isinstance(resources, Mapping) else {}
-    nodes = next((each[key] for each in (inside, raw) for key in _MACHINES if key in each), None)
-    if type(nodes) is not int or nodes < 2 or re.search(rf"over all {nodes} machines", fix):
-        return fix
-    return re.sub(
-        r"(accelerators: \{[^{}:]+: |^write \{[\w.-]+: )(\d+)(\}+)(?:, the number over all machines.*)?",
-        lambda each: f"{each[1]}{int(each[2]) * nodes}{each[3]}, the number over all {nodes} machines",
-        fix,
-    )
 
 
 def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Section]) -> Fault:
@@ -384,12 +302,15 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
     where, _, key = path.rpartition(".")
     if isinstance(given, Mapping) and len(given) > _KEYS_MAX:  # what each means beside the others takes too long
         return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}")
-    if key in _PLACE and isinstance(given, Mapping):  # one place, whose parts stand in several keys
-        parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
-        value = "/".join(parts) if len(parts) > 1 else value
+    if key in _PARTS_OF_A_PLACE and isinstance(given, Mapping) and root is WorkloadSpec:
+        value = _place_of(given, raw) or value
+        stated = raw.get("infra")
+        if isinstance(stated, str) and str(value).startswith(f"{stated}/") and key in _PLACE[2]:
+            fix = f"write infra: [{place_written(str(value))}]"
+            return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
     fix = (
         (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
-        or (_of_each_machine(key, given) if where == "resources" else _of_machines(key, raw) if not where else "")
+        or (machines_meant(where, key, value, raw) if where in ("", "resources") else "")
         or adapters_meant(where, key, raw)
         or load_meant(where, key, value, given, raw)
         or (_lower_percentile(key, given) if where == "slo" else "")
@@ -447,24 +368,6 @@ def _hours_of(raw: Mapping[str, object], key: str, value: object) -> str:
     return hours if taken else ""
 
 
-def _of_machines(key: str, raw: Mapping[str, object]) -> str:
-    """The accelerators of a machine that stand at the top, and not among the resources."""
-    stated = raw.get("resources")
-    section = {**raw, **(stated if isinstance(stated, Mapping) else {})}
-    gres = re.fullmatch(r"gpu:([a-z]\w*):(\d+)", str(raw.get("gres")))  # of Slurm, of each machine
-    if gres:
-        section = {"accelerators": gres[1].upper(), "gpus_per_node": int(gres[2]), **section}
-        key = "gpus_per_node" if key == "gres" else key
-    if key in _FEWEST + _MOST and (line := _between(key, section)):
-        return line if line.startswith("leave") else f"write resources: {{{line.removeprefix('write ')}}}"
-    if not (_A_MACHINE.fullmatch(key) or key in _TYPE) or isinstance(section.get("accelerators"), Mapping):
-        return ""
-    others = {each: section[each] for each in section if each != key}
-    both = _of_each_machine(key, {key: section.get(key), **others})
-    line, comma, said = re.sub("^(?:write|leave it out: it is in) ", "", both).partition(", the number")
-    return f"write resources: {{{line}}}{comma}{said}" if re.match(r"(?:accelerators|gpus): ", line) else ""
-
-
 def _option(where: str, key: str, given: object, raw: Mapping[str, object]) -> str:
     """A key that is an option of a server or a trainer, as `sizewell import` reads it; "" for another."""
     from sizewell.sizing.workload.foreign.command import option_meant
@@ -493,7 +396,33 @@ def _of_the_same(key: str, known: str) -> bool:
     return len(parts) == len(others) and all(ratio >= 0.75 for ratio in alike)
 
 
-_PLACE: Final = ("cloud", "region", "zone")
+_PLACE: Final = (
+    ("cloud", "provider", "cloud_provider", "vendor", "platform"),
+    ("region", "location", "datacenter", "data_center", "city"),
+    ("zone", "availability_zone", "az", "avail_zone", "zones"),
+)
+_PARTS_OF_A_PLACE: Final = frozenset(key for keys in _PLACE for key in keys)
+
+
+def _place_of(given: Mapping[str, object], raw: Mapping[str, object]) -> str:
+    """One place whose parts stand in several keys; a zone of AWS names its region. "" where none can be read.
+
+    >>> _place_of({"provider": "AWS", "availability_zone": "eu-central-1b"}, {}), _place_of({"az": "1"}, {})
+    ('AWS/eu-central-1/eu-central-1b', '')
+    >>> _place_of({"zone": "us-central1-a"}, {"infra": "gcp/us-central1"})
+    'gcp/us-central1/us-central1-a'
+    """
+    alone = {key: each[0] if isinstance(each, list) and len(each) == 1 else each for key, each in given.items()}
+    parts = [next((str(alone[key]) for key in keys if isinstance(alone.get(key), str | int)), "") for keys in _PLACE]
+    stated = raw.get("infra")
+    if isinstance(stated, list) and len(stated) == 1:
+        stated = stated[0]
+    if isinstance(stated, str) and not parts[0]:
+        parts = [mine or theirs for mine, theirs in zip(parts, [*stated.split("/"), "", ""], strict=False)]
+    cloud, region, zone = parts
+    if zone and not region and (match := re.fullmatch(r"([a-z]+(?:-[a-z]+)+-?\d)-?[a-f]", zone)):
+        region = match[1]
+    return "/".join(filter(None, (cloud, region, zone))) if region or cloud else ""
 
 
 def _meant_by_key(path: str, value: object) -> str:

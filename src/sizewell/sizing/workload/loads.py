@@ -355,7 +355,8 @@ def _within(section: Mapping[str, object]) -> dict[str, str]:
         if "window" in section:
             lines[key] = f"leave it out: how long it may take stands in window: {section['window']}"
         elif window:
-            lines[key] = f"write window: {window}"
+            meant, line = way_out("batch.window", value), f"write {window}"
+            lines[key] = f"write window: {window}{meant.removeprefix(line) if meant.startswith(line) else ''}"
     return lines
 
 
@@ -365,7 +366,7 @@ def window_of(value: object) -> str:
     >>> window_of("5d"), window_of("3 days"), window_of("by friday")
     ('5d', '3d', '')
     """
-    meant = re.fullmatch(r"write (\w+)", way_out("batch.window", value))
+    meant = re.match(r"write (\w+)(?=,|$)", way_out("batch.window", value))
     try:
         duration_s(meant[1] if meant else value)
     except UnitError:
@@ -433,10 +434,11 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
     stands = ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch")
     parts = parts_of(section, stands, replace(known, sees=False))  # a video of a sample is no text
     parts = [replace(part, what="steps") if part.what == "frames" and part.per in _EPISODES else part for part in parts]
-    size = next((key for key, value in section.items() if _SIZE_OF_DATA.fullmatch(key) and number_of(value)), "")
+    sizes = {key: rows for key, value in section.items() if (rows := _rows(key, value))}
+    size = next(iter(sizes), "")
     if size:
         lines = _training(
-            {**{key: value for key, value in section.items() if key != size}, "examples": section[size]}, spec
+            {**{key: value for key, value in section.items() if key != size}, "examples": sizes[size]}, spec
         )
         return {**lines, size: lines.pop("examples", "")}
     if step := _of_a_step(section):
@@ -519,6 +521,28 @@ _MOMENTS: Final = re.compile(r"(?:time_?)?steps|transitions|frames|observations|
 
 
 # How many examples a data set has, under names that say a size.
+def _rows(key: str, value: object) -> object:
+    """How many samples a key of the data states, by itself or among what is said of it; None for another key.
+
+    >>> _rows("dataset", "12000 rows"), _rows("dataset", {"rows": "25k"}), _rows("dataset", "1.2GB"), _rows("rows", 9)
+    ('12000', '25k', None, 9)
+    """
+    if _SIZE_OF_DATA.fullmatch(key) and number_of(value):
+        return value
+    if not _DATA.fullmatch(key):
+        return None
+    if isinstance(value, Mapping):
+        of = [each for name, each in value.items() if _ROWS.fullmatch(str(name)) and number_of(each)]
+        return of[0] if len(of) == 1 else None
+    number, things = amount(value) if isinstance(value, str) else (0, "")
+    return str(value)[: -len(things)].strip() if number and things and _ROWS.fullmatch(things) else None
+
+
+_DATA: Final = re.compile(r"(?:train(?:ing)?_)?(?:data_?set|data)")
+_ROWS: Final = re.compile(
+    r"(?:(?:num|n)_)?(?:rows|samples|examples|records|pairs|instructions|images|lines|dialogues|conversations)|"
+    r"size|length|count|number"
+)
 _SIZE_OF_DATA: Final = re.compile(
     r"(?:train(?:ing)?_)?(?:data_?set|data|train|training|corpus)_(?:size|length|len|count|rows)|(?:num|n)_rows|rows"
 )
@@ -633,6 +657,10 @@ def _of_sources(section: Mapping[str, object], spec: Mapping[str, object]) -> di
     parts = [part for part in (part_of(*item) for item in section.items()) if part.number and not seconds_of(part)]
     rates = [part for part in parts if part.period and not part.per and not of_text(part.what)[0]]
     rates = [part for part in rates if not AUDIO.fullmatch(part.what)]
+    active = [part for part in rates if part.what == "users"]  # who came in a month, of whom each asks so often in it
+    if len(rates) == 2 and len(active) == 1 and rates[0].period == rates[1].period:
+        rates.remove(active[0])
+        parts = [replace(part, period="") if part is active[0] else part for part in parts]
     plain = [
         part for part in parts if not (part.per or part.period or part.at_once or measures(part) or part.key in _STANDS)
     ]

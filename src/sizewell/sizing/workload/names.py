@@ -496,10 +496,12 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
 
 
 # Clouds with accounts of their own, by their regions: https://docs.aws.amazon.com/whitepapers/latest/
-# aws-fault-isolation-boundaries/partitions.html, https://learn.microsoft.com/azure/azure-government/.
+# aws-fault-isolation-boundaries/partitions.html, botocore's data/partitions.json, https://learn.microsoft.com/azure/azure-government/.
 _APART: Final = (
     (r"aws/cn-[a-z]+-\d", "AWS China"),
     (r"aws/us-gov-[a-z]+-\d", "AWS GovCloud"),
+    (r"aws/eusc-[a-z]+-[a-z]+-\d", "AWS European Sovereign Cloud"),
+    (r"aws/(?:us|eu)-iso[a-z]?-[a-z]+-\d", "AWS's clouds without internet"),
     (r"azure/china[a-z]+\d?", "Azure China"),
     (r"azure/us(?:gov|dod)[a-z]+", "Azure Government"),
 )
@@ -520,7 +522,7 @@ def region_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
         (f"write {place.cloud}" if not regions else "")  # its regions are not priced apart
         or _region_meant(place, catalog)
         or _region_elsewhere(place, catalog)
-        or _regions_near(place, regions)
+        or _regions_near(place, catalog)
         or f"it has {', '.join(f'{place.cloud}/{region}' for region in sorted(regions))}"
     )
     return f"{place.region} is not a region of {place.cloud} with accelerators in the catalog", fix
@@ -565,11 +567,13 @@ def _region_meant(place: Place, catalog: Catalog) -> str:
     return ""
 
 
-def _regions_near(place: Place, regions: Iterable[str]) -> str:
+def _regions_near(place: Place, catalog: Catalog) -> str:
     """Regions that begin as what was written, else those that are spelt nearly so, with their cloud."""
     written = place.region or ""
+    facts = {region: catalog.region(place.cloud, region) for region in catalog.regions(place.cloud)}
+    regions = [region for region, fact in facts.items() if fact is None or fact.access == "open"]
     begin = [region for region in regions if region.startswith(f"{written}-")]
-    close = begin[:3] or difflib.get_close_matches(written, list(regions), 3, 0.5)
+    close = begin[:3] or difflib.get_close_matches(written, regions, 3, 0.5)
     return f"did you mean {', or '.join(f'{place.cloud}/{region}' for region in close)}?" if close else ""
 
 

@@ -227,7 +227,7 @@ def _judged(
         touched = tuple(fault.path for fault in faults)
         more = contradictions(spec, given)
         if catalog is not None:
-            from sizewell.sizing.workload.faults import over_machines
+            from sizewell.sizing.workload.machines_meant import over_machines
             from sizewell.sizing.workload.names import unknown_names
 
             more += [replace(fault, fix=over_machines(fault.fix, raw)) for fault in unknown_names(spec, catalog)]
@@ -289,7 +289,12 @@ def _read_requests(raw: dict[str, Any], folder: Path, catalog: Catalog | None) -
             folder / Path(form["file"]).expanduser(), columns_of(columns) if isinstance(columns, str) else None
         )
     except SpecError as error:
+        from sizewell.sizing.workload.loads import rate_meant
+
         fault = error.faults[0]
+        if isinstance(named, str) and (rate := rate_meant(named, raw)):
+            message, fix = "names a file of recorded requests, and this is a rate", rate.replace("write", "write rps:")
+            return None, [Fault(path="traffic.requests", found=named, message=message, fix=fix)]
         message = fault.message or f"{fault.found} is not {fault.allowed}"
         fix = NAME_THEM if fault.path == "--columns" else fault.fix
         fix = re.sub(r"--columns (\S+)", rf'requests: {{file: {form["file"]}, columns: "\1"}}', fix)

@@ -145,6 +145,13 @@ def tried_with_others(
 
 def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
     """The faults but those of a missing key that the fix of another one writes, with the user's own value."""
+    rates = [
+        fault.path
+        for fault in faults
+        if re.fullmatch(r"traffic\.(?:rps|requests|requests_per_hour|concurrent_users)", fault.path)
+    ]
+    if rates:  # which say how much load there is, in other words
+        faults = [fault for fault in faults if not fault.message.startswith("does not say how much load")]
     gone = [fault for fault in faults if fault.message.startswith("is missing")]
     made = [repaired(raw, fault) for fault in faults if fault not in gone]
     return [
@@ -160,6 +167,14 @@ def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
     Two lines `model: {...}` are one too many, and one without the name that the spec has loses it.
     """
     lines = [_section_of(fault) for fault in faults]
+    lines = [  # what is missing is added to what others write
+        line
+        if line is None
+        or not fault.fix.startswith("add ")
+        or any(each and each is not line and each.keys() == line.keys() for each in lines)
+        else None
+        for fault, line in zip(faults, lines, strict=True)
+    ]
     made: dict[str, dict[str, Any]] = {}
     for each in filter(None, lines):
         [(section, value)] = each.items()
@@ -182,7 +197,7 @@ def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
         text = _in_a_line({section: made[section]})
         rest = fault.fix.removeprefix("write ")
         said = rest[len(_first(rest)) :]
-        again = f"leave it out: it is in {text}"
+        again = f"leave it out: it is in {text}" if fault.path != section else f"write {text}"
         answers.append(replace(fault, fix=again if section in written else f"write {text}{said}"))
         written.add(section)
     return answers
@@ -190,14 +205,15 @@ def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
 
 def _section_of(fault: Fault) -> dict[str, dict[str, Any]] | None:
     """The section at the top that the fix of a key elsewhere writes; None for another fix."""
-    if not fault.fix.startswith("write ") or not fault.message.startswith("unknown key"):
+    missing = fault.fix.startswith(f"add {fault.path}: {{")
+    if not missing and not (fault.fix.startswith("write ") and fault.message.startswith("unknown key")):
         return None
-    line = _line(fault.fix.removeprefix("write "))
+    line = _line(re.sub("^(?:write|add) ", "", fault.fix))
     if not isinstance(line, dict) or len(line) != 1:
         return None
     section, value = next(iter(line.items()))
     elsewhere = fault.path.partition(".")[0] != section
-    return line if isinstance(value, dict) and section in keys_at(()) and elsewhere else None
+    return line if isinstance(value, dict) and section in keys_at(()) and (elsewhere or missing) else None
 
 
 def of_the_machine_alone(faults: Sequence[Fault]) -> list[Fault]:
@@ -311,14 +327,18 @@ def _line(text: str) -> Any:
     text = _first(text)
     if "..." in text or text.startswith("its "):
         return None
-    try:
-        return yaml.load(text, SpecLoader)  # noqa: S506 - a subclass of SafeLoader
-    except yaml.YAMLError:
-        pass
-    try:  # input_tokens: 1000, output_tokens: 250
-        return yaml.load(f"{{{text}}}", SpecLoader) if re.match(r"\w+: ", text) else None  # noqa: S506
-    except yaml.YAMLError:
-        return None
+    for each in (text, f"{{{text}}}" if re.match(r"\w+: ", text) else None):  # input_tokens: 1000, output_tokens: 250
+        try:
+            line = yaml.load(each, SpecLoader) if each else None  # noqa: S506 - a subclass of SafeLoader
+        except yaml.YAMLError:
+            continue
+        return line if _in_words(line) else None
+    return None
+
+
+def _in_words(line: Any) -> bool:
+    """Whether all keys are words: the rest of a number behind its comma is none."""
+    return not isinstance(line, dict) or all(isinstance(key, str) and _in_words(each) for key, each in line.items())
 
 
 _ENDS: Final = re.compile(r"; |\. |(?<!\.)\.?$|\?$| \(| or | else |, (?!\w+: )")
@@ -418,7 +438,7 @@ def _merged(made: dict[str, Any], home: Sequence[str | int], written: Any) -> di
         if isinstance(value, dict) and isinstance(below, str) and key == "model":
             below = {"name": below}
             _put(made, [*home, key], below)
-        inside = isinstance(value, dict) and isinstance(below, dict)
+        inside = isinstance(value, dict) and isinstance(below, dict) and key != "accelerators"  # whose keys are names
         if (_merged(made, [*home, key], value) if inside else _put(made, [*home, key], value)) is None:
             return None
     return made

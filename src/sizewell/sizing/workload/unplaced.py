@@ -63,7 +63,10 @@ def unplaced(path: str, value: object, given: object, meant: Callable[[str, obje
         name, number, unit = _amount(where, given, meant)
         one = _ONE[where]
         whole = f"{name}: {_shown(number * each)}{unit}"
-        said = whole if name else f"{value} times as many {_AMOUNTS[where][0]}"
+        if not name:
+            ways = ", ".join(f"{key}: {value}" for key in _AMOUNTS[where])
+            return f"say what it counts, as one of: {ways}; else leave it out"
+        said = whole
         return f"if there are {value} of them for each {one}: {said}; else leave it out"
     if isinstance(value, str) and _is_time(value):
         return f"leave it out, or say it as {_TIMES[where]}, the times of a load"

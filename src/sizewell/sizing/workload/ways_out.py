@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from sizewell.sizing.catalog import load
@@ -87,6 +88,17 @@ def _budget(match: re.Match[str]) -> str:
     if seconds != month:
         return f"write budget: {{monthly: {float(number) * month / seconds:.0f} USD}}, {number} a {after[2]}"
     return f"write budget: {{{per}: {number.normalize():f} USD}}"
+
+
+_PERIODS: Final = (
+    (r"month(?:_\w+)?|monthly_\w+", "month"), ("day|daily", "day"), ("week|weekly", "week"),
+    ("year|yearly|annual|annually", "year"), (r"job|run_\w+", "run"),
+)  # fmt: skip
+
+
+def _budget_of(period: str, match: re.Match[str]) -> str:
+    """As `_budget`, of an amount whose key says of what it is."""
+    return _budget(re.match("(.*)", f"{match[0]} per {period}"))  # type: ignore[arg-type]
 
 
 def _amount(match: re.Match[str]) -> str:
@@ -187,6 +199,10 @@ def _in_words(match: re.Match[str]) -> str:
     return f"write {show_duration(round(seconds))}" if seconds >= 1 else ""
 
 
+def _years(match: re.Match[str]) -> str:
+    return "1y" if match[1] else "3y"
+
+
 def _square(match: re.Match[str]) -> str:
     return _side(int(match[1]) * int(match[2]))
 
@@ -203,10 +219,16 @@ _DEVICE: Final = (
     r"(?!\d+ ?[KMGT]i?B\b)(?:\d+ ?x? ?)?(?!x ?\d)"  # a size is none
     r"[A-Za-z]+(?:[ -][A-Za-z]+)*[ -]?\d+\w*(?:[ -]\w+)*(?:(?:[:*]| ?x ?)\d+)?"
 )
+_YEARS: Final = r"(?:(1|a|one|12)|3|three|36)[ _-]*(?:y|yrs?|years?|m|mo|months?)"
+_RESERVED: Final = (
+    r"(?:reserved(?:_instances?)?|commitment|commit(?:ted)?(?:_use)?(?:_discount)?|cud|ri|savings_plans?)"
+)
 _ON_CPUS: Final = "write resources: {{accelerators: [cpu]}}"
 _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"(?:resources\.)?(?:gpus?|accelerators?|devices?)", r"(?:none|no|\[\]|false|0|(?:on )?cpu(?:s|[-_ ]only)?)",
      _spelt(_ON_CPUS)),
+    (r"(?:resources\.)?(?:gpus?|accelerators?)", r"(?:auto|any|default|all|\*)",
+     _spelt("leave it out: which are used, and how many, is found")),
     (r"(?:resources\.)?(?:cpu|cpus|cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:true|yes|only)", _spelt(_ON_CPUS)),
     (r"(?:resources\.)?(?:cpu_only|only_cpu|no_gpus?|use_cpu)", r"(?:false|no)", _spelt("leave it out")),
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
@@ -221,12 +243,20 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"idle|checkpoint", r"True", _spelt("leave it out: it is on by default")),
     (r"checkpoint", r"False", _spelt("leave it out: a run without checkpoints starts again from nothing")),
     (r"traffic\.rps", rf"{_N} ?(?:rps|qps|req(?:uest)?s?(?: ?/ ?s(?:ec(?:ond)?)?| per second))", _spelt("write {0}")),
+    (r"traffic\.requests", rf"({_N} ?[kKmM]?)",
+     _spelt("write rps: {0}/d, if they are those of a day; or {0}/h of an hour")),
+    (r"capacity\.savings_plan(?:\.term)?", _YEARS, lambda match: f"write {_years(match)}"),
+    (rf"(?:capacity\.)?{_RESERVED}", _YEARS, lambda match: f"write capacity: {{savings_plan: {_years(match)}}}"),
+    (rf"(?:capacity\.)?{_RESERVED}", r"true|yes",
+     _spelt("write capacity: {{savings_plan: 1y}}, or 3y; what is reserved already is {{reservation: ID}}")),
     (r"ttl", r"(\d+)", _spelt("write {0}d")),
     (r"deadline|batch\.window|ttl|idle\.\w+|checkpoint\.interval",
      r"(\d+) ?(w|d|h|m|s)(?:eek|ay|our|r|in|inute|ec|econd)s?", _spelt("write {0}{1}")),
     (r"batch\.window", r".*\d.*[-,a-z].*\d.*(?<=[\d'\]}mM])", _span),
     (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
-    (r"deadline|batch\.window", r"(?:until|till|by|before) (\d{1,2}(?::\d\d)? ?(?:[ap]m)?)", _until),
+    (r"deadline|batch\.window",
+     r"(?:(?:until|till|by|before|tomorrow|at|next morning) )+(\d{1,2}(?::\d\d)? ?(?:[ap]m)?)", _until),
+    (r"deadline|batch\.window", r"(\d{1,2}(?::\d\d)? ?[ap]m)(?: tomorrow)?", _until),
     (r"deadline|batch\.window|ttl",
      r"(?:by |before |the |until )*(?:end of (?:the )?|eo)(week|month|quarter|year|w|m|q|y)", _until_end),
     (r"resources\.nodes", r"0", _spelt("write 1")),
@@ -260,10 +290,6 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"resources\.accelerators", r"\{'([\w. -]+)': (\d+)\b.*", _spelt("write one with its number: {{{0}: {1}}}")),
     (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 8}}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
-    (r"resources\.(?:min(?:imum)?_)(?:vram|gpu_mem(?:ory)?|gpu_ram|memory_per_gpu)(?:_gi?b)?", rf"{_N} ?(?:Gi?B?)?",
-     _spelt("write gpu: {0}GB..")),
-    (r"resources\.(?:gpu_)?(?:vram|mem|memory|ram|video_memory)_(?:per_(?:gpu|card)|gi?b(?:_per_gpu)?)|resources\.vram",
-     rf"{_N} ?(?:Gi?B?)?", _spelt("write gpu: {0}GB")),
     (r"resources\.(?:ram|host_memory|system_memory|host_ram|vcpus?|cpu_cores|cores|cpu_count|num_cpus)", r".*",
      _spelt("leave it out: processors and their memory come with the machine; `instance_type:` names one")),
     (r"resources\.gpus", rf"{_N} ?x", _spelt("write {0}")),
@@ -309,6 +335,10 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
      _spelt("name vllm, or leave it out: it is neither predicted nor launched")),
     (r"(?:traffic|slo|idle|checkpoint|training)\.\w+|model\.params|deadline|batch\.window|ttl|budget\.\w+",
      r"(\d+),(\d{1,2}|\d{4,})( ?[a-zA-Z/]*)", _with_point),
+    (r"budget\.currency", r"(?:USD|US ?\$|\$|(?:US )?dollars?)", _spelt("leave it out: amounts are in USD")),
+    (r"budget\.currency", r".*", _spelt("prices are in USD: convert the amounts, and leave it out")),
+    *((rf"budget\.(?:per_|a_)?(?:{words})", r"(.*)", partial(_budget_of, period)) for words, period in _PERIODS),
+    (r"budget\.(?:max(?:imum)?|limit|total|cap|amount|ceiling|hard_limit|usd|value)", r"(.*)", _budget),
     (r"budget\.monthly", r".*(?:/|\bper\b|\ban?\b|monthly).*", _amount),
     (r"budget\.per_run", r".*(?:/|\bper\b|\ban?\b|\beach\b) ?(?:run|job).*", _amount),
     (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
