@@ -10,8 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from sizewell.clouds.calls import CloudError
 from sizewell.clouds.preflight.needs import Needs
-from sizewell.clouds.stock.rows import Got, Question, Row, of
+from sizewell.clouds.stock.rows import Got, Question, Row, of, silent
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.records.decision import Decision
 
@@ -127,6 +128,54 @@ def test_without_a_login_all_is_unknown(project: Path, sizewell: Sizewell, monke
     assert done.code == 69
     assert "or leave --in-stock out" in done.err
     assert done.out == ""
+
+
+DENIED = Got(question=Question("ec2:x", ("ec2:x",), dict), error=CloudError("ec2", "denied", "UnauthorizedOperation"))
+
+
+def test_where_every_call_is_denied_nothing_is_written(project: Path, sizewell: Sizewell, monkeypatch) -> None:
+    sizewell("size", "--stack", "dev-aws", *ON)
+    path = project / "stacks/decisions/dev-aws.json"
+    before = path.read_bytes()
+
+    def stock(needs: Needs, **_: Any) -> list[Row]:
+        return [silent(each, "aws", "", DENIED) for each in needs.machines]
+
+    monkeypatch.setattr("sizewell.clouds.stock.asking.stock", stock)
+    done = sizewell("stock", "dev-aws")
+    assert done.code == 69
+    assert "denied, ec2:x is missing" in done.out
+    done = sizewell("size", "--stack", "dev-aws", "--in-stock", *ON)
+    assert done.code == 69
+    assert "fix: let an administrator allow ec2:x; or leave --in-stock out" in done.err
+    assert path.read_bytes() == before
+
+
+def test_one_pool_of_which_nothing_is_answered(project: Path, sizewell: Sizewell, monkeypatch) -> None:
+    (project / "stacks/specs/dev-aws/second.yaml").write_text(CHAT.replace("name: chat", "name: second"))
+    sizewell("size", "--stack", "dev-aws", *ON)
+    before = (project / "stacks/decisions/dev-aws.json").read_bytes()
+
+    def stock(needs: Needs, **_: Any) -> list[Row]:
+        own = [each for each in needs.machines if each.pool.startswith("second")]
+        return [silent(each, "aws", "", DENIED) for each in own] + [
+            of(each, "aws", "us-east-1b", "likely", "9 of 10", SAID) for each in needs.machines if each not in own
+        ]
+
+    monkeypatch.setattr("sizewell.clouds.stock.asking.stock", stock)
+    assert sizewell("stock", "dev-aws").code == 69
+    done = sizewell("size", "--stack", "dev-aws", "--in-stock", *ON)
+    assert (done.code, "second-replicas: denied" in done.err) == (69, True)
+    assert (project / "stacks/decisions/dev-aws.json").read_bytes() == before
+
+
+def test_an_account_that_is_named_twice(project: Path, sizewell: Sizewell, says) -> None:
+    (project / "chat.yaml").write_text(CHAT.replace("aws/us-east-1", "gcp"))
+    asked = says()
+    done = sizewell("stock", "chat.yaml", "--account", "gcp=a-project1", "--account", "gcp=b-project2")
+    assert (done.code, asked) == (64, [])
+    assert "--account: gcp is named twice, with a-project1 and b-project2" in done.err
+    assert sizewell("stock", "chat.yaml", "--account", "gcp=a-project1", "--account", "gcp=a-project1").code == 0
 
 
 def test_machines_that_exist_already_are_not_asked_about(project: Path, sizewell: Sizewell, says) -> None:

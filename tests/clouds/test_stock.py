@@ -77,6 +77,15 @@ def test_ec2_scores_each_zone_of_a_fleet(answered):  # noqa: F811
     assert asked.count(("ec2", "GetSpotPlacementScores")) == 1
 
 
+@pytest.mark.parametrize("score", [0, 11, -1])
+def test_a_score_off_its_scale_is_unknown(answered, score):  # noqa: F811
+    row = {"Region": "us-east-1", "AvailabilityZoneId": "use1-az6", "Score": score}
+    answered(ec2(GetSpotPlacementScores={"SpotPlacementScores": [row]}))
+    rows = aws_rows()
+    assert {row.state for row in rows} == {"unknown"}
+    assert f"scores {score}, and its scale is 1 to 10" in rows[0].detail
+
+
 def test_the_score_is_asked_for_the_machines_that_begin_in_one_zone_of_one_region(answered):  # noqa: F811
     sent = []
     answered(ec2(GetSpotPlacementScores=lambda asked: sent.append(asked) or {"SpotPlacementScores": []}))
@@ -145,6 +154,13 @@ def test_a_capacity_block_is_available_where_and_from_when_it_is_offered(answere
     assert rows[1].reservable_from == "2026-12-01T11:30Z"
 
 
+@pytest.mark.parametrize("change", [{"InstanceCount": 1}, {"CapacityBlockDurationHours": 24}])
+def test_an_offering_of_fewer_machines_or_hours_is_refused(answered, change):  # noqa: F811
+    other = {key: value for key, value in OFFERING.items() if "Date" not in key} | change
+    answered(ec2(DescribeCapacityBlockOfferings={"CapacityBlockOfferings": [other]}))
+    assert {row.state for row in aws_rows(machines(**BLOCK))} == {"unknown"}
+
+
 def test_an_api_that_answers_for_another_type_is_refused(answered):  # noqa: F811
     other = {**OFFERING, "InstanceType": "p5en.48xlarge"}
     other = {key: value for key, value in other.items() if "Date" not in key}
@@ -154,15 +170,60 @@ def test_an_api_that_answers_for_another_type_is_refused(answered):  # noqa: F81
     assert "answers for p5en.48xlarge, and was asked about p5.48xlarge" in rows[0].detail
 
 
+RESERVED = {"instance_type": "g6.12xlarge", "reservation": "cr-0123456789abcdef0", "zones": (), "count": 5, "now": 5}
+
+
+def held(**changes: Any) -> dict[str, Any]:
+    row = {"InstanceType": "g6.12xlarge", "AvailabilityZone": "us-east-1b", "TotalInstanceCount": 8}
+    row |= {"AvailableInstanceCount": 8, **changes}
+    return ec2(DescribeCapacityReservations={"CapacityReservations": [reservation(**row)]})
+
+
 @pytest.mark.parametrize(
-    ("free", "state"), [(2, "available"), (0, "unknown")]
-)  # all may be taken by this stack's own machines
-def test_a_reservation_holds_machines_that_are_free(answered, free, state):  # noqa: F811
-    row = reservation(AvailableInstanceCount=free)
+    ("free", "stack", "state"),
+    [
+        (8, "", "available"),
+        (5, "dev", "available"),
+        (2, "", "unavailable"),
+        (0, "", "unavailable"),
+        (4, "dev", "unknown"),  # the others may be taken by this stack's own machines
+        (0, "dev", "unknown"),
+    ],
+)
+def test_a_reservation_holds_the_machines_that_are_free(answered, free, stack, state):  # noqa: F811
+    answered(held(AvailableInstanceCount=free))
+    pools = (machines(**RESERVED),)
+    found = stock(replace(needs("aws", ACCOUNT, pools), stack=stack), timeouts=FAST)
+    assert shown(found) == [("us-east-1a", "unavailable"), ("us-east-1b", state)]
+    assert f"{free} of them free" in found[1].detail
+    assert ("begins with 5" in found[1].detail) is (free < 5)
+
+
+@pytest.mark.parametrize("place", [{}, {"AvailabilityZone": "", "AvailabilityZoneId": "use1-az6"}])
+def test_a_reservation_holds_machines_in_its_own_zone_alone(answered, place):  # noqa: F811
+    answered(held(**place))
+    rows = aws_rows(machines(**RESERVED))
+    assert shown(rows) == [("us-east-1a", "unavailable"), ("us-east-1b", "available")]
+    assert rows[0].detail == "reservation cr-0123456789abcdef0: is in us-east-1b"
+    (row,) = aws_rows(machines(**{**RESERVED, "zones": ("us-east-1a",)}))
+    assert (row.state, row.fix) == ("unavailable", "pulumi config set --path 'sizewell:zones[0]' us-east-1b")
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        ({"AvailabilityZone": "us-east-1f"}, "unavailable"),  # which sells no such machine
+        ({"InstanceType": "g5.12xlarge"}, "unavailable"),
+        ({"State": "expired"}, "unavailable"),
+        ({"TotalInstanceCount": 4, "AvailableInstanceCount": 4}, "unavailable"),
+        ({"CapacityReservationId": "cr-00000000000000001"}, "unknown"),
+        ({"State": "scheduled", "AvailableInstanceCount": 0}, "available"),
+    ],
+)
+def test_another_reservation_holds_none(answered, change, state):  # noqa: F811
+    row = held()["ec2", "DescribeCapacityReservations"]["CapacityReservations"][0] | change
     answered(ec2(DescribeCapacityReservations={"CapacityReservations": [row]}))
-    (found,) = aws_rows(machines(reservation="cr-0123456789abcdef0", zones=("us-east-1a",)))
-    assert found.state == state
-    assert f"{free} of them free" in found.detail
+    assert best(aws_rows(machines(**RESERVED))).state == state
 
 
 def test_what_exceeds_a_quota_cannot_be_had(answered):  # noqa: F811
@@ -193,19 +254,19 @@ def test_a_right_that_is_missing_is_told_by_name(answered, operation, pool, righ
 
 
 @pytest.mark.parametrize(
-    ("code", "says", "failed"),
+    ("code", "says"),
     [
-        ("RequestLimitExceeded", "no answer", True),
-        ("MaxConfigLimitExceeded", "MaxConfigLimitExceeded", False),
-        ("InvalidParameterValue", "InvalidParameterValue", False),
+        ("RequestLimitExceeded", "no answer"),
+        ("MaxConfigLimitExceeded", "MaxConfigLimitExceeded"),
+        ("InvalidParameterValue", "InvalidParameterValue"),
     ],
 )
-def test_an_error_is_no_stock(answered, code, says, failed):  # noqa: F811
+def test_an_error_is_no_stock(answered, code, says):  # noqa: F811
     answered(ec2(GetSpotPlacementScores=refused(code)))
     rows = aws_rows()
     assert {row.state for row in rows} == {"unknown"}
     assert says in rows[0].detail
-    assert rows[0].failed is failed
+    assert rows[0].failed
     assert ("24 hours" in rows[0].fix) is (code == "MaxConfigLimitExceeded")
 
 
@@ -266,6 +327,26 @@ def test_errors_are_not_kept(answered, tmp_path):  # noqa: F811
     assert {row.state for row in aws_rows(kept=Kept(path))} == {"unknown"}
     answered(ec2())
     assert best(aws_rows(kept=Kept(path))).state == "likely"
+
+
+PORTAL = Reply(b"<html><body>login portal</body></html>")
+
+
+@pytest.mark.parametrize("service", ["sts", "ec2"])
+@pytest.mark.parametrize("pool", [G6, FLEET, BLOCK, RESERVED])
+def test_a_page_of_a_proxy_is_no_answer_of_aws(server, monkeypatch, service, pool):
+    """botocore reads it as an empty answer: "sold in no zone", "none is offered", "does not exist"."""
+    for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(key, "testing")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    caller = f"<GetCallerIdentityResult><Account>{ACCOUNT}</Account></GetCallerIdentityResult>"
+    meta = "<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata>"
+    own = Reply(f"<GetCallerIdentityResponse>{caller}{meta}</GetCallerIdentityResponse>".encode())
+    server.answers["POST /"] = [own, PORTAL] if service == "ec2" else [PORTAL]
+    rows = aws_rows(machines(**pool))
+    assert {(row.state, row.failed) for row in rows} == {("unknown", True)}
+    assert any(f"no answer: {says}" in rows[0].detail for says in ("status 200 without a request id", "its answer"))
 
 
 # Google Cloud
@@ -371,9 +452,14 @@ def test_tpus_are_asked_of_the_calendar_in_chips_and_of_no_advice(google):
 
 @pytest.mark.parametrize(
     "shard",
-    [{"machineType": "g2-standard-8"}, {"zone": f"projects/{PROJECT}/zones/us-east1-b"}],
+    [
+        {"machineType": "g2-standard-8"},
+        {"zone": f"projects/{PROJECT}/zones/us-east1-b"},
+        {"provisioningModel": "STANDARD"},
+        {"instanceCount": 2},
+    ],
 )
-def test_advice_for_another_type_or_zone_is_refused(google, shard):
+def test_advice_for_something_else_is_refused(google, shard):
     google.answers[ADVICE] = [Reply({"recommendations": [{"scores": {"obtainability": 1.0}, "shards": [shard]}]})]
     rows = gcp_rows()
     assert {row.state for row in rows} == {"unknown"}
@@ -411,9 +497,9 @@ def test_a_permission_that_is_missing_is_told_by_name(google, key, market, right
         (error(429, "Quota exceeded", "RATE_LIMIT_EXCEEDED"), "no answer", True),
         (error(403, "Rate", "rateLimitExceeded"), "no answer", True),
         (error(503, "backend"), "no answer", True),
-        (error(400, "Invalid value for field 'size'"), "Invalid value", False),
+        (error(400, "Invalid value for field 'size'"), "Invalid value", True),
         (error(401, "expired"), "not logged in", True),
-        (error(403, "Compute Engine API is off: enable it", "SERVICE_DISABLED"), "enable it", False),
+        (error(403, "Compute Engine API is off: enable it", "SERVICE_DISABLED"), "enable it", True),
         (Reply({"recommendations": []}), "gives this zone no score", False),
         (Reply(b"<html>proxy</html>"), "no answer", True),
     ],
@@ -432,15 +518,49 @@ def test_no_score_of_google_is_unknown(google, reply, says, failed):
         (ADVICE, "spot", {"recommendations": ["x"]}),
         (ADVICE, "spot", {"recommendations": [{"scores": {"obtainability": "high"}}]}),
         (ADVICE, "spot", {"recommendations": {"scores": {}}}),
+        (ADVICE, "spot", {"recommendations": [{"scores": {"obtainability": 7}}]}),
+        (ADVICE, "spot", {"recommendations": [{"scores": {"obtainability": True}}]}),
         (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": ["x"]}]}),
         (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": {"pool": {"location": 7}}}]}),
         (CALENDAR, "on-demand", {"recommendations": [{"recommendationsPerSpec": {"other": {}}}]}),
         (f"GET {COMPUTE}/aggregated/machineTypes", "spot", {"items": ["x"]}),
+        (f"GET {COMPUTE}/aggregated/machineTypes", "spot", {}),
+        (f"GET {COMPUTE}/aggregated/machineTypes", "spot", {"status": "ok"}),
     ],
 )
 def test_an_answer_of_google_of_another_form_is_no_stock(google, key, market, body):
     google.answers[key] = [Reply(body)]
     assert {row.state for row in gcp_rows(machines(**{**L4, "market": market}))} == {"unknown"}
+
+
+def reserved(zone: str, **specific: Any) -> Reply:
+    held = {"count": "8", "inUseCount": "0", "instanceProperties": {"machineType": "g2-standard-4"}, **specific}
+    return Reply({"name": "r1", "zone": f"x/zones/{zone}", "status": "READY", "specificReservation": held})
+
+
+@pytest.mark.parametrize(
+    ("used", "stack", "state"), [(0, "", "available"), (6, "", "unavailable"), (6, "dev", "unknown")]
+)
+def test_a_reservation_of_google_holds_what_is_free_in_its_zone(google, used, stack, state):
+    pool = machines(**{**L4, "market": "on-demand", "reservation": "r1", "now": 5})
+    at = f"GET {COMPUTE}/zones/{{}}/reservations/r1"
+    for name in SCORES:
+        google.answers[at.format(name)] = [error(404, "not found")]
+    google.answers[at.format("us-central1-b")] = [reserved("us-central1-b", inUseCount=str(used))]
+    rows = stock(replace(needs("gcp", PROJECT, (pool,)), stack=stack), timeouts=FAST)
+    assert shown(rows) == [("us-central1-a", "unavailable"), ("us-central1-b", state), ("us-central1-c", "unavailable")]
+    for reply in ({}, {"status": "READY", "specificReservation": {}}, reserved("us-central1-a")):
+        google.answers[at.format("us-central1-b")] = [reply if isinstance(reply, Reply) else Reply(reply)]
+        row = gcp_rows(pool)[1]
+        assert (row.state, row.failed) == ("unknown", True), row
+        assert "its answer is not the reservation r1" in row.detail
+
+
+def test_a_reservation_of_chips_is_not_judged(google):
+    body = {"name": "r1", "status": "READY", "aggregateReservation": {"vmFamily": "x"}}
+    google.answers[f"GET {COMPUTE}/zones/us-central1-b/reservations/r1"] = [Reply(body)]
+    (row,) = gcp_rows(machines(**{**TPU, "market": "on-demand", "reservation": "r1", "zones": ("us-central1-b",)}))
+    assert (row.state, row.failed) == ("unknown", False)
 
 
 def test_a_zone_that_google_does_not_sell_in_and_a_region(google):
@@ -586,25 +706,24 @@ def refusal(status: int, code: str, message: str) -> Reply:
 
 
 @pytest.mark.parametrize(
-    ("reply", "says", "failed"),
+    ("reply", "says"),
     [
         (
             refusal(403, "AuthorizationFailed", "does not have authorization to perform action"),
             "denied, Microsoft.Compute/locations/placementScores/generate/action is missing",
-            False,
         ),
-        (refusal(429, "TooManyRequests", "retry later"), "no answer", True),
-        (refusal(401, "ExpiredAuthenticationToken", "expired"), "not logged in", True),
-        (refusal(409, "MissingSubscriptionRegistration", "register Microsoft.Compute"), "register", False),
-        (refusal(400, "InvalidParameter", "desiredCount"), "desiredCount", False),
+        (refusal(429, "TooManyRequests", "retry later"), "no answer"),
+        (refusal(401, "ExpiredAuthenticationToken", "expired"), "not logged in"),
+        (refusal(409, "MissingSubscriptionRegistration", "register Microsoft.Compute"), "register"),
+        (refusal(400, "InvalidParameter", "desiredCount"), "desiredCount"),
     ],
 )
-def test_no_score_of_azure_is_unknown(azure, reply, says, failed):
+def test_no_score_of_azure_is_unknown(azure, reply, says):
     azure.answers[PLACED] = [reply]
     rows = azure_rows()
     assert {row.state for row in rows} == {"unknown"}
     assert says in rows[0].detail
-    assert {row.failed for row in rows} == {failed}
+    assert {row.failed for row in rows} == {True}
 
 
 @pytest.mark.parametrize(
@@ -620,6 +739,12 @@ def test_no_score_of_azure_is_unknown(azure, reply, says, failed):
 def test_an_answer_of_another_form_is_no_stock(azure, body):
     azure.answers[PLACED] = [Reply(body)]
     assert {row.state for row in azure_rows()} == {"unknown"}
+
+
+def test_sizes_without_a_list_are_no_answer(azure):
+    azure.answers[f"GET {AT}/skus"] = [Reply({"status": "ok"})]
+    (row,) = azure_rows()
+    assert (row.state, row.failed) == ("unknown", True)
 
 
 def test_a_quota_of_spot_cores_that_azure_names(azure):
@@ -638,6 +763,31 @@ def test_a_group_of_reservations_may_be_in_use(azure):
     assert shown(azure_rows(pool)) == [("1", "uncertain")]
     azure.answers[f"GET {group}/capacityReservations"] = [Reply({"value": []})]
     assert shown(azure_rows(pool)) == [("1", "unavailable")]
+    for key, reply in ((group, {}), (f"{group}/capacityReservations", {"status": "ok"})):
+        azure.answers[f"GET {key}"] = [Reply(reply)]
+        (row,) = azure_rows(pool)
+        assert (row.state, row.failed) == ("unknown", True)
+
+
+@pytest.mark.parametrize(
+    ("zones", "told"),
+    [
+        ([("1", 1), ("2", 4)], [("1", "unavailable"), ("2", "uncertain")]),  # 2 of one zone are none of another
+        ([("2", 2), ("2", 2)], [("1", "unavailable"), ("2", "uncertain")]),
+        ([("", 4)], [("", "uncertain")]),
+    ],
+)
+def test_a_group_of_reservations_holds_what_each_zone_has(azure, zones, told):
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.Compute/capacityReservationGroups/h"
+    rows = [
+        {"name": "r", "sku": {"name": SIZE, "capacity": number}, "properties": {"provisioningState": "Succeeded"}}
+        | ({"zones": [zone]} if zone else {})
+        for zone, number in zones
+    ]
+    azure.answers[f"GET {group}"] = [Reply({"name": "h", "location": AZURE_REGION})]
+    azure.answers[f"GET {group}/capacityReservations"] = [Reply({"value": rows})]
+    pool = machines(**{**A100, "market": "on-demand", "reservation": group, "count": 4, "now": 4})
+    assert shown(azure_rows(pool)) == told
 
 
 # All of them

@@ -77,7 +77,7 @@ def one_form(**stated: object) -> None:
 
 
 def by_cloud(option: str, stated: Sequence[str]) -> dict[str, str]:
-    """Values by cloud, of `CLOUD=VALUE`. UsageError for another form."""
+    """Values by cloud, of `CLOUD=VALUE`. UsageError for another form, and for two values of a cloud."""
     from sizewell.sizing.providers import CLOUDS
 
     named: dict[str, str] = {}
@@ -85,7 +85,8 @@ def by_cloud(option: str, stated: Sequence[str]) -> dict[str, str]:
         cloud, sign, value = each.partition("=")
         if not sign or not value or cloud not in CLOUDS:
             raise UsageError(f"{option}: must be CLOUD=VALUE with a cloud of {', '.join(CLOUDS)}, got {each!r}")
-        named[cloud] = value
+        if named.setdefault(cloud, value) != value:
+            raise UsageError(f"{option}: {cloud} is named twice, with {named[cloud]} and {value}\n  fix: name one")
     return named
 
 

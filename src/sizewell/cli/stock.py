@@ -148,12 +148,9 @@ def in_stock(
             left = tuple(each for each in known.passed_over if each not in unlikely)
             known, unlikely = known.model_copy(update={"passed_over": left}), set()
             answer = decide(replace(catalog, in_stock=known))
-            rows = [row for row in ask(answer) if not row.fallback] if is_decision(answer) else rows
+            rows = _answered(ask(answer)) if is_decision(answer) else rows
             break
-        rows = [row for row in ask(answer) if not row.fallback]
-        if rows and all(row.failed for row in rows):
-            fix = f"{rows[0].fix}; or leave --in-stock out"
-            raise ServiceError(f"--in-stock: {rows[0].detail}\n  fix: {fix}")
+        rows = _answered(ask(answer))
         out: dict[PassedOver, Row] = {}
         for pool in {row.pool: row for row in rows}:
             row = best([each for each in rows if each.pool == pool])
@@ -171,6 +168,20 @@ def in_stock(
         known = known.model_copy(update={"asked_at": oldest, "zones": _zones(answer, rows, stated)})
         answer = decide(replace(catalog, in_stock=known))
     return answer, rows
+
+
+def _answered(rows: Sequence[Row]) -> list[Row]:
+    """The rows of a decision's pools. ServiceError where no cloud answered for one of them."""
+    for row in _unanswered(rows):
+        raise ServiceError(f"--in-stock: {row.pool}: {row.detail}\n  fix: {row.fix}; or leave --in-stock out")
+    return [row for row in rows if not row.fallback]
+
+
+def _unanswered(rows: Sequence[Row]) -> list[Row]:
+    """A row of each pool of which nothing was answered."""
+    own = [row for row in rows if not row.fallback]
+    answered = {row.pool for row in own if not row.failed}
+    return list({row.pool: row for row in own if row.pool not in answered}.values())
 
 
 def _zones(decision: Decision, rows: Sequence[Row], stated: Mapping[str, set[str]]) -> tuple[Any, ...]:
@@ -221,7 +232,7 @@ def _code(rows: Sequence[Row]) -> int:
     by_pool = [[row for row in rows if row.pool == pool and not row.fallback] for pool in {row.pool for row in rows}]
     if any(pool and all(row.state == "unavailable" for row in pool) for pool in by_pool):
         return 5
-    return 69 if any(pool and all(row.failed for row in pool) for pool in by_pool) else 0
+    return 69 if _unanswered(rows) else 0
 
 
 def _age_s(row: Row) -> int | None:

@@ -122,7 +122,7 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
     from botocore import exceptions, parsers
 
     try:
-        return ask()
+        answer = ask()
     except exceptions.ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", ""))
         message = str(error.response.get("Error", {}).get("Message", ""))
@@ -134,7 +134,7 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
         raise CloudError(service, "login", str(error), fix="run: aws sso login", local=True) from error
     except (exceptions.ParamValidationError, exceptions.NoRegionError) as error:
         raise CloudError(service, "refused", " ".join(str(error).split())) from error
-    except parsers.ResponseParserError as error:  # a proxy's page in place of an answer; it is no BotoCoreError
+    except (parsers.ResponseParserError, KeyError) as error:  # a proxy's page in place of an answer: no BotoCoreError
         detail = "its answer cannot be read: " + " ".join(str(error).split())[:200]
         raise CloudError(service, "unanswered", detail) from error
     except exceptions.ProxyConnectionError as error:
@@ -143,6 +143,10 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
         detail = " ".join(str(error).split())[:300]
         raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
+    told = answer.get("ResponseMetadata") if isinstance(answer, dict) else None
+    if told is not None and not told.get("RequestId"):  # a proxy's page, which botocore reads as an empty answer
+        raise CloudError(service, "unanswered", "status 200 without a request id: it is not AWS that answers")
+    return answer
 
 
 def _no_network(error: object) -> bool:

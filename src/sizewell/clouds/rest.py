@@ -59,13 +59,14 @@ class Reader:
     ) -> Iterator[dict[str, Any]]:
         """Every item of all pages: the next one by its `link`, or by `nextPageToken` in the `parameter` named.
 
-        CloudError where a page comes a second time or the items are no list of objects; an absent list is empty.
+        CloudError where a page comes a second time or the items are no list of objects. An absent list is empty where
+        pages are asked for by a `parameter`, as Google leaves out what is empty.
         """
         url = self.url(path, parameters)
         seen = {url}
         for _ in range(_PAGES_MAX):
             page = self._call("GET", url, None)
-            rows = page.get(items, [])
+            rows = page.get(items, [] if parameter else None)
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
                 raise CloudError(self.service, "unanswered", f"{items!r} is not a list of objects at {path}")
             yield from rows

@@ -207,24 +207,27 @@ def reservations(aws: Aws, region: str, named: list[Machines], at: datetime) -> 
         if not machines.reservation.startswith("cr-"):
             yield Finding(about, "note", "a group of reservations: its members are not checked")
             continue
-        try:
-            answer = aws.call(
-                "ec2", region, "describe_capacity_reservations", CapacityReservationIds=[machines.reservation]
-            )
-        except CloudError as error:
-            if error.reason != "missing":
-                raise
-            answer = {}
-        rows = answer.get("CapacityReservations", [])
-        if not rows:
-            yield wrong(
-                about, f"({machines.pool}) does not exist in {region}", "correct capacity.reservation in the spec"
-            )
-            continue
-        yield from _reserved(about, machines, rows[0], at)
+        yield from reserved(about, machines, reservation(aws, region, machines.reservation), at)
 
 
-def _reserved(about: str, machines: Machines, row: dict[str, Any], at: datetime) -> Iterator[Finding]:
+def reservation(aws: Aws, region: str, name: str) -> dict[str, Any]:
+    """A reservation by its id; {} where there is none."""
+    try:
+        answer = aws.call("ec2", region, "describe_capacity_reservations", CapacityReservationIds=[name])
+    except CloudError as error:
+        if error.reason != "missing":
+            raise
+        return {}
+    row: dict[str, Any] = next(iter(answer.get("CapacityReservations", [])), {})
+    return row
+
+
+def reserved(about: str, machines: Machines, row: dict[str, Any], at: datetime) -> Iterator[Finding]:
+    """Whether a reservation is for a pool's machines, where and as long as these are."""
+    if not row:
+        missing = f"({machines.pool}) does not exist in {machines.region}"
+        yield wrong(about, missing, "correct capacity.reservation in the spec")
+        return
     faults = []
     fix = "name another reservation in the spec, and size again"
     if row["State"] not in ("active", "scheduled", "payment-pending"):

@@ -240,20 +240,34 @@ def _quota(region: str, family: str, cores: float, row: Mapping[str, Any] | None
 
 def reservation(azure: Azure, machines: Machines) -> Iterator[Finding]:
     """Whether the group of reservations that a pool names is there, for its machines, where these are."""
-    about = f"reservation {machines.reservation.rpartition('/')[2]}"
-    fix = "name another capacity reservation group in the spec, and size again"
-    version = {"api-version": API["compute"]}
-    path = machines.reservation.strip("/")
+    group, rows = reservations_in(azure, machines.reservation)
+    yield from reserved(machines, group, rows)
+
+
+def reservations_in(azure: Azure, name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A group of reservations and its members; {} where there is none."""
+    version, path = {"api-version": API["compute"]}, name.strip("/")
     try:
         group = azure.reader().get(path, **version)
         rows = list(azure.reader().pages(f"{path}/capacityReservations", items="value", **version))
     except CloudError as error:
         if error.reason != "missing":
             raise
+        return {}, []
+    if not isinstance(group.get("location"), str):
+        raise CloudError("azure", "unanswered", f"its answer is not the capacity reservation group {path}")
+    return group, rows
+
+
+def reserved(machines: Machines, group: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Whether a group of reservations is for a pool's machines, in each of its zones."""
+    about = f"reservation {machines.reservation.rpartition('/')[2]}"
+    fix = "name another capacity reservation group in the spec, and size again"
+    if not group:
         yield wrong(about, f"({machines.pool}) does not exist", fix)
         return
     faults = []
-    region = str(group.get("location", "")).replace(" ", "").lower()
+    region = str(group["location"]).replace(" ", "").lower()
     if region != machines.region:
         faults.append(wrong(about, f"is in {region}, the pool in {machines.region}", fix))
     fitting = [row for row in rows if row["sku"]["name"] == machines.instance_type]
@@ -265,6 +279,8 @@ def reservation(azure: Azure, machines: Machines) -> Iterator[Finding]:
         if zones and machines.zones and not zones & set(machines.zones):
             there = ", ".join(sorted(zones))
             faults.append(wrong(about, f"is in zone {there}, the pool in {', '.join(machines.zones)}", fix))
+        elif zones and machines.zones:  # a reservation of another zone holds none of the pool's machines
+            fitting = [row for row in fitting if set(row.get("zones") or ()) & set(machines.zones)]
         total = sum(int(row["sku"]["capacity"]) for row in fitting)
         if total < machines.count:
             faults.append(wrong(about, f"has {total} machines, the pool may grow to {machines.count}", fix))

@@ -159,6 +159,8 @@ def zones_selling(google: Google, project: str, instance_type: str) -> list[str]
         asked.append(token)
         following = {"pageToken": token} if token else {}
         page = google.reader("compute").get(path, filter=f"name={instance_type}", **following)
+        if "items" not in page and page.get("kind") != "compute#machineTypeAggregatedList":
+            raise CloudError("compute", "unanswered", "its answer is not the list of machine types")
         for place, listed in page.get("items", {}).items():
             for row in listed.get("machineTypes") or ():
                 if row.get("name", instance_type) != instance_type:
@@ -202,21 +204,38 @@ def quotas(
 
 def reservation(google: Google, project: str, machines: Machines, zone: str) -> Iterator[Finding]:
     """Whether the reservation that a pool names is in a zone, for its machines, with room for them."""
-    name = machines.reservation.rpartition("/")[2]
-    owner = machines.reservation.split("/")[1] if machines.reservation.startswith("projects/") else project
-    about = f"reservation {machines.reservation} in {zone}"
-    fix = "name another reservation in the spec, and size again"
+    yield from reserved(machines, zone, reservation_in(google, project, machines.reservation, zone))
+
+
+def reservation_in(google: Google, project: str, path: str, zone: str) -> dict[str, Any]:
+    """A reservation in a zone; {} where there is none. CloudError where the answer is no reservation, or another."""
+    name = path.rpartition("/")[2]
+    owner = path.split("/")[1] if path.startswith("projects/") else project
     try:
         row = google.reader("compute").get(f"compute/v1/projects/{owner}/zones/{zone}/reservations/{name}")
     except CloudError as error:
         if error.reason != "missing":
             raise
+        return {}
+    place = str(row.get("zone", zone)).rpartition("/")[2]
+    counted = "count" in row.get("specificReservation", {"count": 0})
+    if (row.get("name", name), place) != (name, zone) or "status" not in row or not counted:
+        raise CloudError("compute", "unanswered", f"its answer is not the reservation {name} in {zone}")
+    return row
+
+
+def reserved(machines: Machines, zone: str, row: dict[str, Any]) -> Iterator[Finding]:
+    """Whether a reservation in a zone is for a pool's machines, with room for them."""
+    about = f"reservation {machines.reservation} in {zone}"
+    fix = "name another reservation in the spec, and size again"
+    if not row:
         yield wrong(about, f"({machines.pool}) does not exist in this zone", fix)
         return
-    specific = row.get("specificReservation", {})
-    kind = specific.get("instanceProperties", {}).get("machineType")
-    free = int(specific.get("count", 0)) - int(specific.get("inUseCount", 0))
-    faults = []
+    if "specificReservation" not in row:
+        yield Finding(about, "note", "is of chips or several types, whose room is not checked")
+        return
+    kind = row["specificReservation"].get("instanceProperties", {}).get("machineType")
+    free, faults = free_in(row), []
     if row.get("status") != "READY":
         faults.append(wrong(about, f"is {row.get('status')}", fix))
     if kind and kind != machines.instance_type:
@@ -224,6 +243,12 @@ def reservation(google: Google, project: str, machines: Machines, zone: str) -> 
     if free < machines.count:
         faults.append(wrong(about, f"has {free} free machines, the pool may grow to {machines.count}", fix))
     yield from faults or [Finding(about, "ok", f"ready, {free} machines free")]
+
+
+def free_in(row: dict[str, Any]) -> int:
+    """The machines of a reservation that are in no use."""
+    specific = row["specificReservation"]
+    return int(specific["count"]) - int(specific.get("inUseCount", 0))
 
 
 def _rights(needs: Needs, google: Google, project: str) -> Iterator[Finding]:

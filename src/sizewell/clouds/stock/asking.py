@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ _NOBODY: Final = Question("", (), dict)
 class Kept:
     """Answers that are minutes old, in a file of the user's own; a file that cannot be read or written is none."""
 
-    path: Path = field(default_factory=lambda: cache_folder() / "stock-1.json")
+    path: Path = field(default_factory=lambda: cache_folder() / "stock-2.json")
     old: bool = True  # whether what is there is taken
     clock: Callable[[], float] = time.time
     _rows: dict[str, tuple[float, Any]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def stock(
         account = cloud.account(needs, client)
     except CloudError as error:
         nobody = Got(question=_NOBODY, error=error)
-        return rows + [replace(silent(machines, needs.cloud, "", nobody), failed=True) for machines in asked]
+        return rows + [silent(machines, needs.cloud, "", nobody) for machines in asked]
     got = _answers(cloud.questions(needs, client, account), f"{needs.cloud} {account}", kept, begun)
     got |= _answers(cloud.further(needs, client, account, got), f"{needs.cloud} {account}", kept, begun)
     if kept is not None:

@@ -16,7 +16,21 @@ from sizewell.clouds.calls import CloudError
 from sizewell.clouds.preflight import aws as preflight
 from sizewell.clouds.preflight.needs import Machines, Needs
 from sizewell.clouds.stock.quotas import beyond, quota_questions
-from sizewell.clouds.stock.rows import Answers, Got, Question, Row, State, findings, of, only, silent
+from sizewell.clouds.stock.rows import (
+    ANYWHERE,
+    Answers,
+    Got,
+    Place,
+    Question,
+    Row,
+    State,
+    of,
+    only,
+    place,
+    reserved,
+    silent,
+    within,
+)
 
 SOLD: Final = "ec2:DescribeInstanceTypeOfferings"
 SCORES: Final = "ec2:GetSpotPlacementScores"
@@ -102,7 +116,8 @@ def _scores(machines: Machines, aws: Aws) -> dict[str, int]:
     scores = {}
     for row in aws.pages("ec2", machines.region, "get_spot_placement_scores", "SpotPlacementScores", **asked):
         only([machines.region], row.get("Region", machines.region), "ec2")
-        scores[row["AvailabilityZoneId"]] = int(row["Score"])
+        within(row["Score"], 1, 10, "ec2")
+        scores[row["AvailabilityZoneId"]] = row["Score"]
     return scores
 
 
@@ -116,6 +131,8 @@ def _blocks(machines: Machines, aws: Aws) -> list[dict[str, str]]:
     rows = [*aws.pages("ec2", machines.region, "describe_capacity_block_offerings", "CapacityBlockOfferings", **asked)]
     for row in rows:
         only([machines.instance_type], row["InstanceType"], "ec2")
+        only([machines.now], row.get("InstanceCount", machines.now), "ec2")
+        only([machines.block_hours], row.get("CapacityBlockDurationHours", machines.block_hours), "ec2")
     return [
         {
             "zone": row.get("AvailabilityZone", ""),
@@ -126,9 +143,17 @@ def _blocks(machines: Machines, aws: Aws) -> list[dict[str, str]]:
     ]
 
 
-def _reservation(machines: Machines, aws: Aws) -> list[tuple[str, str, str]]:
-    own = replace(machines, count=machines.now)
-    return findings(preflight.reservations(aws, machines.region, [own], datetime.now(UTC)))
+def _reservation(machines: Machines, aws: Aws) -> dict[str, Place]:
+    """What the reservation is in its zone, by the zone's name and its id."""
+    anywhere, now = replace(machines, count=machines.now, zones=()), datetime.now(UTC)
+    if not machines.reservation.startswith("cr-"):
+        return {ANYWHERE: place(preflight.reservations(aws, machines.region, [anywhere], now), None)}
+    row = preflight.reservation(aws, machines.region, machines.reservation)
+    named = [row[key] for key in ("AvailabilityZone", "AvailabilityZoneId") if row.get(key)]
+    only([machines.reservation], row.get("CapacityReservationId", machines.reservation), "ec2")
+    begun = row and row["State"] != "scheduled"  # until then none is free, and it is told that it is scheduled
+    found = place(preflight.reserved("", anywhere, row, now), row["AvailableInstanceCount"] if begun else None)
+    return dict.fromkeys(named or [ANYWHERE], found)
 
 
 def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
@@ -140,7 +165,7 @@ def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
     made = []
     for zone in [by_id.get(zone, zone) for zone in machines.zones] or sorted(offered) or [""]:
         if zone in offered:
-            made.append(_row(machines, zone, sold, got.get(_about(machines))))
+            made.append(_row(machines, zone, sold, got.get(_about(machines)), own=bool(needs.stack)))
             continue
         where = f"use a zone that sells it: {', '.join(sorted(offered))}"
         detail = "not sold in this zone" if offered else "sold in no zone of the region"
@@ -149,7 +174,7 @@ def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
     return beyond(made, machines, needs, got)
 
 
-def _row(machines: Machines, zone: str, sold: Got, said: Got | None) -> Row:
+def _row(machines: Machines, zone: str, sold: Got, said: Got | None, *, own: bool) -> Row:
     if said is None:
         detail = f"sold here; EC2 publishes no stock of {machines.market} machines"
         if machines.market == "spot":
@@ -161,7 +186,7 @@ def _row(machines: Machines, zone: str, sold: Got, said: Got | None) -> Row:
         fix = "ask again in a day: until then EC2 scores only what was asked within 24 hours"
         return replace(row, fix=fix) if limit else row
     if machines.reservation:
-        return _reserved(machines, zone, said)
+        return _reserved(machines, zone, sold, said, own=own)
     if machines.block_hours:
         return _offered(machines, zone, said)
     score = said.data.get(sold.data["ids"].get(zone))
@@ -181,10 +206,8 @@ def _offered(machines: Machines, zone: str, said: Got) -> Row:
     return replace(of(machines, "aws", zone, "available", detail, said), reservable_from=first["start"])
 
 
-def _reserved(machines: Machines, zone: str, said: Got) -> Row:
-    state, detail, fix = said.data[0]
-    states: dict[str, State] = {"wrong": "unavailable", "ok": "available"}
-    found = states.get(state, "unknown")
-    if found == "available" and ", 0 of them free" in detail:
-        found, fix = "unknown", "see whether this stack's own machines are in it"
-    return of(machines, "aws", zone, found, f"reservation {machines.reservation}: {detail}", said, fix=fix)
+def _reserved(machines: Machines, zone: str, sold: Got, said: Got, *, own: bool) -> Row:
+    """By the zone's name: an answer may have its id alone."""
+    names = {zone_id: name for name, zone_id in sold.data["ids"].items()}
+    said = replace(said, data={names.get(key, key): held for key, held in said.data.items()})
+    return reserved(machines, "aws", zone, said, own=own)

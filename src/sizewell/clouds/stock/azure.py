@@ -6,6 +6,7 @@ Azure has fresh data (learn.microsoft.com/azure/virtual-machine-scale-sets/spot-
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +14,19 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.preflight import azure as preflight
 from sizewell.clouds.preflight.needs import Machines, Needs
 from sizewell.clouds.stock.quotas import Said, beyond, quota_questions
-from sizewell.clouds.stock.rows import Answers, Got, Question, Row, State, findings, of, only, silent
+from sizewell.clouds.stock.rows import (
+    ANYWHERE,
+    Answers,
+    Place,
+    Question,
+    Row,
+    State,
+    of,
+    only,
+    place,
+    reserved,
+    silent,
+)
 
 SOLD: Final = "Microsoft.Compute/skus"
 SCORES: Final = "Microsoft.Compute/locations/placementScores"
@@ -79,7 +92,7 @@ def _scores_name(region: str, batch: Batch) -> str:
 
 
 def _reservation_name(machines: Machines) -> str:
-    return f"reservation {machines.reservation} for {machines.count} {machines.instance_type} in {machines.zones}"
+    return f"reservation {machines.reservation} for {machines.now} {machines.instance_type} in {machines.zones}"
 
 
 def _batches(needs: Needs, region: str, got: Answers) -> list[Batch]:
@@ -122,8 +135,15 @@ def _scores(azure: Azure, at: str, region: str, batch: Batch) -> dict[str, dict[
     return scores
 
 
-def _reservation(azure: Azure, machines: Machines) -> list[tuple[str, str, str]]:
-    return findings(preflight.reservation(azure, machines))
+def _reservation(azure: Azure, machines: Machines) -> dict[str, Place]:
+    """What the group is in each of its zones, "" where its machines are in none; how many are in use is not asked."""
+    group, members = preflight.reservations_in(azure, machines.reservation)
+    anywhere = replace(machines, count=machines.now, zones=())
+    zones = [tuple(row.get("zones") or [""]) for row in members if row["sku"]["name"] == machines.instance_type]
+    by_zone = {zone: [row for row in members if zone in (row.get("zones") or [""])] for each in zones for zone in each}
+    if not by_zone:
+        return {ANYWHERE: place(preflight.reserved(anywhere, group, members), None)}
+    return {zone: place(preflight.reserved(anywhere, group, rows), None) for zone, rows in by_zone.items()}
 
 
 def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
@@ -140,7 +160,9 @@ def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
         detail = f"restricted for the subscription in the region: {closed['']}"
         return [of(machines, "azure", "", "unavailable", detail, sold, fix=preflight.RESTRICTED)]
     made = []
-    for zone in zones or sorted(there | closed.keys()) or [""]:
+    held = got[_reservation_name(machines)].data if machines.reservation else None
+    regional = held is not None and "" in held and not zones  # a reservation of the region, and in none of its zones
+    for zone in zones or ([] if regional else sorted(there | closed.keys())) or [""]:
         if zone in there or not zone:
             made.append(_row(machines, zone, needs, got))
             continue
@@ -152,7 +174,9 @@ def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
 
 def _row(machines: Machines, zone: str, needs: Needs, got: Answers) -> Row:
     if machines.reservation:
-        return _reserved(machines, zone, got[_reservation_name(machines)])
+        said = got[_reservation_name(machines)]
+        row = reserved(machines, "azure", zone, said, own=bool(needs.stack), holds="uncertain")
+        return replace(row, detail=f"{row.detail}, if nobody else uses it") if row.state == "uncertain" else row
     if machines.market != "spot":
         detail = f"sold here without restriction; Azure publishes no stock of {machines.market} machines"
         return of(machines, "azure", zone, "unknown", detail, got[_sold_name(needs, machines.region)])
@@ -168,14 +192,3 @@ def _row(machines: Machines, zone: str, needs: Needs, got: Answers) -> Row:
     if score not in STATES:
         return of(machines, "azure", zone, "unknown", WORDS.get(score, "Azure gives no score here"), said)
     return of(machines, "azure", zone, STATES[score], f"placement score {score}", said)
-
-
-def _reserved(machines: Machines, zone: str, said: Got) -> Row:
-    """A group that is large enough holds the machines; whether others use them is not asked."""
-    if said.error is not None:
-        return silent(machines, "azure", zone, said)
-    state, detail, fix = said.data[0]
-    name = machines.reservation.rpartition("/")[2]
-    if state == "wrong":
-        return of(machines, "azure", zone, "unavailable", f"reservation {name}: {detail}", said, fix=fix)
-    return of(machines, "azure", zone, "uncertain", f"reservation {name}: {detail}, if nobody else uses it", said)

@@ -19,7 +19,20 @@ from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight import gcp as preflight
 from sizewell.clouds.preflight.needs import Machines, Needs
 from sizewell.clouds.stock.quotas import beyond, quota_questions
-from sizewell.clouds.stock.rows import Answers, Got, Question, Row, State, findings, of, only, silent
+from sizewell.clouds.stock.rows import (
+    Answers,
+    Got,
+    Place,
+    Question,
+    Row,
+    State,
+    of,
+    only,
+    place,
+    reserved,
+    silent,
+    within,
+)
 
 SOLD: Final = "compute.machineTypes.aggregatedList"
 ADVICE: Final = "compute.advice.capacity"
@@ -116,10 +129,17 @@ def _advice(google: Google, project: str, machines: Machines, zone: str) -> dict
         },
     )
     advised: dict[str, Any] = dict((answer.get("recommendations") or [{}])[0])
-    for shard in advised.get("shards") or ():
+    shards = advised.get("shards") or ()
+    for shard in shards:
         only([kind], str(shard.get("machineType", kind)).rpartition("/")[2], "compute")
         only([zone], str(shard.get("zone", zone)).rpartition("/")[2], "compute")
-    return dict(advised.get("scores") or {})
+        only(["SPOT"], shard.get("provisioningModel", "SPOT"), "compute")
+    counted = [int(shard["instanceCount"]) for shard in shards if "instanceCount" in shard]
+    only([machines.now], sum(counted) if counted else machines.now, "compute")
+    scores = dict(advised.get("scores") or {})
+    if "obtainability" in scores:
+        within(scores["obtainability"], 0, 1, "compute")
+    return scores
 
 
 def _calendar(google: Google, project: str, machines: Machines) -> dict[str, tuple[str, str]]:
@@ -139,52 +159,53 @@ def _calendar(google: Google, project: str, machines: Machines) -> dict[str, tup
     for advised in answer.get("recommendations") or ():
         for spec, row in (advised.get("recommendationsPerSpec") or {}).items():
             only([_SPEC], spec, "compute")
-            for place, other in (row.get("otherLocations") or {}).items():
-                zones.setdefault(place.removeprefix("zones/"), (str(other.get("status")), ""))
+            for elsewhere, other in (row.get("otherLocations") or {}).items():
+                zones.setdefault(elsewhere.removeprefix("zones/"), (str(other.get("status")), ""))
             if row.get("location"):
                 zones[str(row["location"]).removeprefix("zones/")] = ("RECOMMENDED", str(row.get("startTime", "")))
     return zones
 
 
-def _reservation(google: Google, project: str, machines: Machines, zone: str) -> list[tuple[str, str, str]]:
-    return findings(preflight.reservation(google, project, replace(machines, count=machines.now), zone))
+def _reservation(google: Google, project: str, machines: Machines, zone: str) -> dict[str, Place]:
+    row = preflight.reservation_in(google, project, machines.reservation, zone)
+    free = preflight.free_in(row) if "specificReservation" in row else None
+    return {zone: place(preflight.reserved(replace(machines, count=0), zone, row), free)}
 
 
 def rows(machines: Machines, needs: Needs, got: Answers) -> list[Row]:
     sold = got[f"zones of {machines.instance_type}"]
     if sold.error is not None and not machines.zones:
         return [silent(machines, "gcp", "", sold)]
-    return beyond(list(_rows(machines, sold, got)), machines, needs, got)
+    return beyond(list(_rows(machines, sold, got, own=bool(needs.stack))), machines, needs, got)
 
 
-def _rows(machines: Machines, sold: Got, got: Answers) -> Iterator[Row]:
+def _rows(machines: Machines, sold: Got, got: Answers, *, own: bool) -> Iterator[Row]:
     there = _zones_of(machines, got)
     for zone in machines.zones or there or [""]:
         said = got.get(_about(machines, zone))
         if zone not in there:
             local = [each for each in sold.data if each.rpartition("-")[0] == machines.region]
-            where = ", ".join(local or sold.data[:5]) or "no zone of this project"
+            where = ", ".join(local or sold.data[:5])
+            fix = f"use a zone that sells it: {where}" if where else "name another machine type, or project"
             detail = "not sold in this zone" if zone else "sold in no zone of the region"
-            yield of(machines, "gcp", zone, "unavailable", detail, sold, fix=f"use a zone that sells it: {where}")
+            yield of(machines, "gcp", zone, "unavailable", detail, sold, fix=fix)
         elif said is not None:
-            yield _said(machines, zone, said)
+            yield _said(machines, zone, said, own=own)
         elif sold.error is not None:
             yield silent(machines, "gcp", zone, sold)
         else:
             yield _unpublished(machines, zone, sold, got.get(_calendar_name(machines)))
 
 
-def _said(machines: Machines, zone: str, said: Got) -> Row:
+def _said(machines: Machines, zone: str, said: Got, *, own: bool) -> Row:
+    if machines.reservation:
+        return reserved(machines, "gcp", zone, said, own=own)
     if said.error is not None:
         return silent(machines, "gcp", zone, said)
-    if machines.reservation:
-        state, detail, fix = said.data[0]
-        found: State = "available" if state == "ok" else "unavailable"
-        return of(machines, "gcp", zone, found, f"reservation {machines.reservation}: {detail}", said, fix=fix)
     score = said.data.get("obtainability")
-    if not isinstance(score, int | float):
+    if score is None:
         return of(machines, "gcp", zone, "unknown", "Google gives this zone no score", said)
-    found = "likely" if score >= LIKELY else "uncertain" if score >= UNCERTAIN else "unlikely"
+    found: State = "likely" if score >= LIKELY else "uncertain" if score >= UNCERTAIN else "unlikely"
     uptime = str(said.data.get("estimatedUptime", "")).removesuffix("s")
     minutes = f", most run for {float(uptime) / 60:.0f} minutes or more" if uptime.isdigit() else ""
     return of(machines, "gcp", zone, found, f"obtainability {score:g} of 1{minutes}", said)

@@ -11,6 +11,7 @@ from sizewell.clouds.preflight.findings import Finding
 from sizewell.clouds.preflight.needs import Machines, Needs
 
 State = Literal["available", "likely", "uncertain", "unlikely", "unavailable", "unknown"]
+ANYWHERE: Final = "*"  # all zones
 BEST_FIRST: Final[tuple[State, ...]] = ("available", "likely", "uncertain", "unknown", "unlikely", "unavailable")
 
 
@@ -36,7 +37,7 @@ class Row:
     asked_at: str  # ISO time in UTC of the oldest of their answers; "": nothing was answered
     fix: str = ""
     reservable_from: str = ""  # ISO time from which the cloud offers to reserve it
-    failed: bool = False  # unknown because no answer came, and asking again may bring one
+    failed: bool = False  # unknown because no answer came
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,6 @@ class Question:
     source: str
     rights: tuple[str, ...]
     ask: Callable[[], Any]
-
-
-def findings(found: Iterable[Finding]) -> list[tuple[str, str, str]]:
-    """What the checks of `doctor` found, as JSON."""
-    return [(row.state, row.detail, row.fix) for row in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +104,38 @@ def silent(machines: Machines, cloud: str, zone: str, got: Got) -> Row:
     """Unknown, as a question had no answer: why, the right that is missing by its name, and the way out."""
     assert got.error is not None  # noqa: S101 - asked only of those
     detail, fix = _why(got.error, got.question.rights)
-    row = of(machines, cloud, zone, "unknown", detail, got, fix=fix)
-    return replace(row, failed=got.error.reason in ("login", "unanswered"))
+    return replace(of(machines, cloud, zone, "unknown", detail, got, fix=fix), failed=True)
+
+
+Place = tuple[str, str, str, int | None]  # of a reservation: state, detail and fix as doctor has them, machines free
+
+
+def place(found: Iterable[Finding], free: int | None) -> Place:
+    """What a reservation is in one place."""
+    first = next(iter(found))
+    return first.state, first.detail, first.fix, free
+
+
+def reserved(machines: Machines, cloud: str, zone: str, said: Got, *, own: bool, holds: State = "available") -> Row:
+    """What a reservation says of one zone: it holds machines where it is, and no more than are free.
+
+    The answer has a `Place` for each zone of it; that of ANYWHERE is of all zones. `own`: some of the machines in it
+    may be the stack's.
+    """
+    if said.error is not None:
+        return silent(machines, cloud, zone, said)
+    places: Mapping[str, Place] = said.data
+    about = f"reservation {machines.reservation.rpartition('/')[2]}"
+    if zone not in places and ANYWHERE not in places:
+        there = ", ".join(places)
+        fix = f"pulumi config set --path 'sizewell:zones[0]' {min(places)}" if machines.zones else ""
+        return of(machines, cloud, zone, "unavailable", f"{about}: is in {there or 'no zone'}", said, fix=fix)
+    state, detail, fix, free = places.get(zone) or places[ANYWHERE]
+    found: State = "unavailable" if state == "wrong" else "unknown" if state == "note" else holds
+    if found == holds and free is not None and free < machines.now:
+        detail, found = f"{detail}; the pool begins with {machines.now}", "unknown" if own else "unavailable"
+        fix = "see whether this stack's own machines are in it" if own else "name a reservation with more room"
+    return of(machines, cloud, zone, found, f"{about}: {detail}", said, fix=fix)
 
 
 def _why(error: CloudError, rights: Sequence[str]) -> tuple[str, str]:
@@ -126,10 +152,17 @@ def _why(error: CloudError, rights: Sequence[str]) -> tuple[str, str]:
     return f"{error.service}: {error.detail}", error.fix or "see the cloud's message"
 
 
-def only(asked: Sequence[str], answered: object, service: str) -> None:
+def only(asked: Sequence[object], answered: object, service: str) -> None:
     """CloudError where an API answers for something else than what it was asked about."""
     if answered not in asked:
-        raise CloudError(service, "unanswered", f"answers for {answered}, and was asked about {', '.join(asked)}")
+        wanted = ", ".join(map(str, asked))
+        raise CloudError(service, "unanswered", f"answers for {answered}, and was asked about {wanted}")
+
+
+def within(score: object, lowest: float, highest: float, service: str) -> None:
+    """CloudError where a score is not on its API's scale."""
+    if isinstance(score, bool) or not isinstance(score, int | float) or not lowest <= score <= highest:
+        raise CloudError(service, "unanswered", f"scores {score!r}, and its scale is {lowest:g} to {highest:g}")
 
 
 def best(rows: Sequence[Row]) -> Row:
