@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,7 +42,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
     monkeypatch.setattr(evidence, "_opened", opened)
     monkeypatch.setattr(evidence, "_must_be_empty", lambda _: None)
     monkeypatch.setattr(evidence, "_engine", lambda: "v3.210.0")
-    monkeypatch.setattr("sizewell.evidence.journal.Clock.sleep", lambda *_: None)
+    pretend.clock.at_s = time.time()
+    monkeypatch.setattr("sizewell.evidence.journal.Clock", lambda: pretend.clock)
     return pretend
 
 
@@ -152,6 +154,13 @@ def test_a_run_that_was_cut_off_has_no_record(world: Pretend, small: str, line: 
     path.write_text(json.dumps({**notes, "ended_s": None}))
     code, _, err = line("write", small)
     assert (code, "was cut off" in err) == (64, True)
+    code, _, err = line("--resume")  # which ends with nothing left, and with a journal that contradicts itself
+    assert (code, "reachable passed, and up, which it needs, failed" in " ".join(err.split())) == (64, True)
+    assert not world.cloud
+    for name in ("up", "destroyed", "inventory"):
+        notes["steps"][name]["state"] = "begun"
+    notes["steps"]["reachable"] = {}
+    path.write_text(json.dumps({**notes, "ended_s": None}))
     assert line("--resume")[0] == 6
 
 
@@ -230,6 +239,52 @@ def test_credits_and_taxes_stand_apart_from_what_was_used(bill: Bill, small: str
     assert (billed(out)["outcome"], billed(out)["usd_billed"]) == ("failed", 900)
     rows = ({}, cost("-0.05", ChargeClass="Correction"), cost("-0.03", ChargeCategory="Adjustment"))
     assert billed(line("write", small, "--bill", str(bill(*rows)))[1])["usd_billed"] == 0.17
+
+
+def test_a_bill_without_usage_or_of_another_cloud_is_none(bill: Bill, small: str, line: Line) -> None:
+    for category in ("Credit", "Tax"):
+        code, _, err = line("write", small, "--bill", str(bill(cost("-0.25", ChargeCategory=category))))
+        assert (code, "has no usage of ttl-trial or trial" in " ".join(err.split())) == (64, True), err
+    code, _, err = line("write", small, "--bill", str(bill({}, {"ProviderName": "Google Cloud"})))
+    assert (code, "ProviderName: is of gcp, and trial ran on aws" in " ".join(err.split())) == (64, True), err
+    other = {"ProviderName": "Google Cloud", "Tags": '"{""sizewell:stack"": ""prod""}"'}
+    assert line("write", small, "--bill", str(bill({}, other)))[0] == 0
+
+
+def test_equal_rows_are_said_and_stand_in_the_record(bill: Bill, small: str, line: Line) -> None:
+    code, out, err = line("write", small, "--bill", str(bill({}, {}, {"ServiceName": "Amazon VPC"})))
+    assert code == 0, err
+    assert (billed(out)["usd_billed"], billed(out)["rows_counted_once"]) == (0.5, 1)
+    assert "1 row of trial equal another in every column" in " ".join(err.split())
+
+
+def test_a_decision_that_its_spec_no_longer_leads_to(world: Pretend, small: str, line: Line) -> None:
+    spec = Path("stacks/specs/trial/notebook.yaml")
+    before = spec.read_text()
+    spec.write_text(before.replace("ttl: 2d", "ttl: 3d"))
+    code, out, err = line("run", small)
+    assert (code, "nothing was built" in out) == (0, True)
+    assert "decision out of date: trial: notebook edited since it was decided" in " ".join(err.split())
+    for text in (before.replace("name: notebook", "name: other"), "kind: ["):
+        spec.write_text(text)
+        code, out, err = line("run", small, "--yes")
+        assert (code, out) == (4, "")
+        assert "decision out of date: trial: " in " ".join(err.split())
+    assert world.calls == []
+
+
+def test_a_measurement_is_not_held_against_another_decision(world: Pretend, small: str, line: Line) -> None:
+    assert line("run", small, "--yes")[0] == 0
+    kind = json.loads(line("write", small)[1])["machines"][0]["instance_type"]
+    Path("seen.yaml").write_text(
+        f"schema: sizewell.observed/1\nworkload: notebook\nrunning: {{on: aws/us-east-1, instance_type: {kind}}}\n"
+        "utilization: 40%\n"
+    )
+    assert line("write", small, "--observed", "seen.yaml")[0] == 0
+    decision = Path("stacks/decisions/trial.json")
+    decision.write_text(decision.read_text() + "\n")
+    code, _, err = line("write", small, "--observed", "seen.yaml")
+    assert (code, "was sized again since it ran" in err) == (64, True)
 
 
 def test_another_currency_counts_at_the_dollars_that_it_states_and_is_refused_without(
@@ -312,6 +367,9 @@ def test_a_plan_says_all_that_it_may_cost_and_the_line_that_does_it(world: Prete
     code, _, said = line("run", "trial", "--max-usd", f"{plan['usd_max'] - 0.01:.2f}")
     assert code == 64
     assert f"may cost {plan['usd_max']:.2f} USD" in said
+    named = said.partition("fix: --max-usd ")[2].partition(" ")[0]
+    assert float(named) - plan["usd_max"] < 0.0101  # which is rounded
+    assert line("run", "trial", "--max-usd", named)[0] == 0
 
 
 @pytest.mark.parametrize("name", [".sizewell", ".sizewell/evidence"])

@@ -40,6 +40,13 @@ def put(value: Any, *keys: str | int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def stage(name: record.Name, outcome: str, cause: str) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        document["stages"][record.STAGES.index(name)] |= {"outcome": outcome, "cause": cause}
+
+    return change
+
+
 NAMES = ("123456789012", "petsnap-prod", "me@example.com", "arn:aws:iam::123456789012:role/x", "10.0.0.7", "/home/me/x")
 PLACES = [
     ("run",),
@@ -87,7 +94,17 @@ def test_a_version_of_ones_own_is_left_out() -> None:
         (put("g4dn.huge", "machines", 0, "instance_type"), "the catalog has no g4dn.huge"),
         (put("passed", "stages", 4, "outcome"), "passed has a cause"),
         (put("failed", "stages", 1, "outcome"), "failed without a cause"),
-        (put(3, "stages", 9, "figures", "resources_left"), "inventory passed with something left"),
+        (put(3, "stages", 9, "figures", "resources_left"), "inventory passed, and its figures do not say so"),
+        (stage("up", "not tried", "not asked for"), "reachable passed, and up, which it needs, was not tried"),
+        (stage("up", "failed", "capacity"), "reachable passed, and up, which it needs, failed"),
+        (stage("destroyed", "failed", "denied"), "inventory passed, and destroyed, which it needs, failed"),
+        (stage("rights", "failed", "denied"), "up was tried, and rights failed"),
+        (put([], "machines"), "machines: there is none"),
+        (put(99_999, "stages", 1, "seconds"), "took longer than the run"),
+        (put({}, "stages", 3, "figures"), "guard passed, and its figures do not say so"),
+        (put(1, "stages", 3, "figures", "machines_at_last"), "guard passed, and its figures do not say so"),
+        (put(0, "stages", 2, "figures", "endpoints_reached"), "reachable passed, and its figures do not say so"),
+        (put(2, "stages", 0, "figures", "checks_failed"), "rights passed, and its figures do not say so"),
         (put(False, "limits", "kept"), "does not agree"),
         (put(-1, "stages", 0, "seconds"), "greater than or equal to 0"),
         (put([], "stages"), "each once and in this order"),

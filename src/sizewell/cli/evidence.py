@@ -15,7 +15,7 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Group
 from sizewell.cli.parameters import PATH, Choice, stacks
-from sizewell.sizing.errors import ConfigError, Fault, SizewellError, UsageError
+from sizewell.sizing.errors import ConfigError, DecisionError, Fault, SizewellError, UsageError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ EXAMPLES = """examples:
   sizewell evidence write trial --bill focus.csv --key ~/.ssh/id_ed25519 --yes
   sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
 
-exit code: 0 done and nothing is left, 6 a stage failed and nothing is left, 64 bad input, 69 the
-engine or a cloud did not respond: once a run has begun, something may be left, and
-`sizewell evidence clean STACK` takes it down
+exit code: 0 done and nothing is left, 4 the decision is out of date, 6 a stage failed and nothing
+is left, 64 bad input, 69 the engine or a cloud did not respond: once a run has begun, something
+may be left, and `sizewell evidence clean STACK` takes it down
 """
 DEFAULT: Final = ("rights", "up", "reachable")
 OFFERED: Final = (*DEFAULT, "guard")
@@ -79,12 +79,18 @@ _json = click.option("--json", is_flag=True, help="print the record as JSON")
 @click.option("--yes", is_flag=True, help="do it")
 @_json
 def run(args: Arguments) -> int:
+    from sizewell.cli.specs import out_of_step
     from sizewell.evidence import journal
     from sizewell.evidence.prepare import hours_to_end, prepared
 
     root, now, today = project.root(), datetime.now(UTC), date.today()  # noqa: DTZ011 - the user's own calendar
     decision = _decision(root, args.stack)
     usd, seconds = _limits(args)
+    edited, undecided = out_of_step(root, [args.stack])
+    if undecided:
+        raise DecisionError(f"decision out of date: {undecided}")
+    for sentence in edited:
+        output.note(f"decision out of date: {sentence}")
     path = journal.path_of(root, args.stack)
     with journal.held(path):
         if path.exists() and journal.read(path).unfinished:
@@ -376,12 +382,13 @@ def _record(started: Run, found: dict[Name, Stage]) -> Record:
 def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[Name, Stage]:
     """Stages whose figures come from files: a bill, a measurement."""
     from sizewell.evidence.record import Stage
+    from sizewell.sizing.units import plural
 
     notes, found = started.journal.notes, {}
     if bills:
         from sizewell.economics.bill import read_bill
 
-        _must_be_of_the_run(bills, notes)
+        repeated = _must_be_of_the_run(bills, notes)
         bill, subject = read_bill(bills), ", ".join(map(str, bills))
         if foreign := sorted(
             {each.currency for each in bill.foreign if each.tags.get("sizewell-stack") in notes.stacks}
@@ -392,8 +399,8 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
             fix = "export it with x_EffectiveCostInUsd, or in USD; a record without --bill has its other stages"
             raise ConfigError([Fault(path="BillingCurrency", message=what, fix=fix)], subject=subject)
         charges = [each for each in bill.charges if each.tags.get("sizewell-stack") in notes.stacks]
-        if not charges:
-            what = f"has no charge of {' or '.join(notes.stacks)}"
+        if not any(each.category == "usage" for each in charges):
+            what = f"has no {'usage' if charges else 'charge'} of {' or '.join(notes.stacks)}"
             fix = "take the export of that month, once its rows have the tag sizewell-stack; they come a day later"
             raise ConfigError([Fault(path="Tags", message=what, fix=fix)], subject=subject)
         # What was used is held against what was said before: a credit pays for it, and a tax comes on top.
@@ -403,18 +410,27 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
         figures: dict[Any, float] = {"usd_billed": max(usd, 0.0), "usd_previewed": bound}
         figures |= {"usd_credits": round(float(-credited), 4)} if credited < 0 else {}
         figures |= {"usd_taxes": round(float(taxes), 4)} if taxes > 0 else {}
+        if repeated:
+            figures["rows_counted_once"] = repeated
+            many = f"{plural(repeated, 'row')} of {notes.stack} equal another in every column, and are not counted"
+            output.note(f"{subject}: {many}: export it with ResourceId, if they are of several resources")
         over = usd > bound
         found["billed"] = Stage(
             stage="billed", outcome="failed" if over else "passed", cause="limit" if over else "", figures=figures
         )
     if observed is not None:
-        found["measured"] = _measured(notes.stack, observed)
+        found["measured"] = _measured(notes, observed)
     return found  # type: ignore[return-value]
 
 
-def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> None:
-    """ConfigError where a bill has a charge of the stack from another time: of another run, or an earlier stack."""
-    from sizewell.sizing.catalog.focus import own_tags, pairs_of, read_rows
+def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> int:
+    """ConfigError where a bill has a charge of the stack from another time (of another run, or an earlier stack) or
+    another cloud; else how many of its rows equal another one.
+    """
+    from sizewell.sizing.catalog.focus import cloud_of, own_tags, pairs_of, read_rows
+
+    seen: set[int] = set()
+    number = 0
 
     begun, over = (datetime.fromtimestamp(at, UTC) for at in (notes.started_s, notes.ended_s or notes.seen_s))
     for path in bills:
@@ -426,12 +442,19 @@ def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> None:
         for row in rows:
             if own_tags(pairs_of(row[places["Tags"]])).get("sizewell-stack") not in notes.stacks:
                 continue
+            number += 1
+            seen.add(hash(tuple(row)))
+            cloud = cloud_of({name: row[place] for name, place in places.items()})
+            if cloud and cloud not in notes.clouds:
+                what = f"is of {cloud}, and {notes.stack} ran on {', '.join(notes.clouds)}"
+                raise ConfigError([rows.fault("ProviderName", message=what, fix="leave the rows of other clouds out")])
             start, end = (_moment(row[places[name]]) for name in ("ChargePeriodStart", "ChargePeriodEnd"))
             if end <= begun or start > over:
                 run = f"from {begun:%Y-%m-%d %H:%M} to {over:%Y-%m-%d %H:%M} UTC"
                 what = f"is of {start:%Y-%m-%d %H:%M}, and the run was {run}"
                 fix = f"export the hours of the run alone, or leave the other rows of {notes.stack} out"
                 raise ConfigError([rows.fault("ChargePeriodStart", message=what, fix=fix)])
+    return number - len(seen)
 
 
 def _moment(cell: object) -> datetime:
@@ -443,13 +466,18 @@ def _moment(cell: object) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _measured(stack: str, path: Path) -> Stage:
+def _measured(notes: Notes, path: Path) -> Stage:
     """A measurement of the run beside what its decision predicts."""
+    from sizewell.evidence.journal import digest_of
     from sizewell.evidence.record import Stage
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.observed import read_observed
 
-    measured, decision = read_observed(path, load()), _decision(project.root(), stack)
+    stack, root = notes.stack, project.root()
+    measured, decision = read_observed(path, load()), _decision(root, stack)
+    if notes.decision not in ("", digest_of(project.decision_path(root, stack))):
+        fix = f"take back the decision that ran, or run again: sizewell evidence run {stack}"
+        raise UsageError(f"--observed: {stack} was sized again since it ran, and predicts something else\n  fix: {fix}")
     workload = next((w for w in decision.workloads if w.spec.name == measured.workload), None)
     types = {pool.instance_type for pool in workload.pools} if workload else set()
     if workload is None or measured.running.instance_type not in types:

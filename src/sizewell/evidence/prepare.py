@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sizewell.clouds.preflight.rights import needed
-from sizewell.evidence.journal import Notes
+from sizewell.evidence.journal import Notes, digest_of
 from sizewell.evidence.record import STAGES, Machine, Name, Package
 from sizewell.evidence.record import version as allowed_version
 from sizewell.evidence.world import longest_guard_s
@@ -88,6 +89,7 @@ def prepared(
         ],
         clouds=sorted({pool.cloud for pool in pools}),
         regions=sorted({pool.region for pool in pools}),
+        decision=digest_of(root / "stacks/decisions" / f"{stack}.json"),
         started_s=now.timestamp(),
         seen_s=now.timestamp(),
     )
@@ -177,7 +179,7 @@ def _must_fit(notes: Notes) -> None:
     usd = usd_at_most(notes)
     if usd > notes.usd_limit:
         what = f"--max-usd: {notes.stack} may cost {usd:.2f} USD until it is down, more than {notes.usd_limit:g}"
-        raise UsageError(f"{what}\n  fix: --max-usd {usd + 0.01:.2f} or more, or a smaller stack")
+        raise UsageError(f"{what}\n  fix: --max-usd {math.ceil(usd * 100) / 100:.2f} or more, or a smaller stack")
 
 
 def _versions(engine: str) -> dict[Package, str]:

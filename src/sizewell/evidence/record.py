@@ -7,8 +7,9 @@ never gets in. Regions and machine types are those of the catalog.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
@@ -91,6 +92,7 @@ Figure = Literal[
     "usd_previewed",
     "usd_credits",
     "usd_taxes",
+    "rows_counted_once",
     "step_time_s_measured",
     "step_time_s_predicted",
     "memory_bytes_measured",
@@ -159,6 +161,26 @@ class Limits(_Part):
     kept: bool
 
 
+NEEDS: Final[dict[Name, Name]] = {  # a stage passes only after another
+    "reachable": "up",
+    "guard": "up",
+    "measured": "up",
+    "inventory": "destroyed",
+}
+BILLED_TIME: Final[tuple[Name, ...]] = ("up", "reachable", "guard", "destroyed", "inventory")
+PROVED: Final[dict[Name, Callable[[dict[Figure, float]], bool]]] = {  # what figures say where a stage passed
+    "rights": lambda said: said.get("checks_failed") == 0,
+    "reachable": lambda said: said.get("endpoints", -1) == said.get("endpoints_reached"),
+    "guard": lambda said: said.get("machines_at_first", 0) > 0 == said.get("machines_at_last"),
+    "billed": lambda said: said.get("usd_billed", math.inf) <= said.get("usd_previewed", -1),
+    "inventory": lambda said: said.get("resources_left") == 0,
+}
+
+
+def _said(outcome: Outcome) -> str:
+    return "failed" if outcome == "failed" else f"was {outcome}"
+
+
 class Record(_Part):
     """What ran where, when, by which versions, and what came of it; every stage stands in it once."""
 
@@ -185,10 +207,24 @@ class Record(_Part):
         ):
             raise ValueError("limits.kept: does not agree with what was spent")
         outcomes = {each.stage: each.outcome for each in self.stages}
-        if outcomes["inventory"] == "passed" and self.stage("inventory").figures.get("resources_left") != 0:
-            raise ValueError("stages: inventory passed with something left")
-        if outcomes["up"] == "passed" and outcomes["destroyed"] == "not tried":
+        passed = {name for name, outcome in outcomes.items() if outcome == "passed"}
+        if "up" in passed and outcomes["destroyed"] == "not tried":
             raise ValueError("stages: what was built was not destroyed")
+        for name, needed in NEEDS.items():
+            if name in passed and needed not in passed:
+                raise ValueError(f"stages: {name} passed, and {needed}, which it needs, {_said(outcomes[needed])}")
+        built = outcomes["up"] != "not tried"
+        if not built and passed & {"destroyed", "billed"}:
+            raise ValueError("stages: destroyed or billed passed, and up was not tried")
+        if built and outcomes["rights"] == "failed":
+            raise ValueError("stages: up was tried, and rights failed")
+        if built and not self.machines:
+            raise ValueError("machines: there is none, and up was tried")
+        for name in passed & PROVED.keys():
+            if not PROVED[name](self.stage(name).figures):
+                raise ValueError(f"stages: {name} passed, and its figures do not say so")
+        if sum(self.stage(name).seconds or 0.0 for name in BILLED_TIME) > self.limits.seconds_spent + len(BILLED_TIME):
+            raise ValueError("stages: they took longer than the run, limits.seconds_spent")
         return self
 
     def stage(self, name: Name) -> Stage:

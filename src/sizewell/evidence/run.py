@@ -269,7 +269,7 @@ class Run:
 
 
 def record_of(run: Run, found: dict[Name, Stage]) -> Record:
-    """The record of a run that is over; `found`: stages whose figures come from files, as a bill."""
+    """The record of a run that is over, unchecked; `found`: stages whose figures come from files, as a bill."""
     notes, elapsed_s = run.journal.notes, run.journal.elapsed_s
     elapsed_s, spent = round(elapsed_s, 1), run.spent_usd(elapsed_s)
     ended_s = max(notes.ended_s if notes.ended_s is not None else notes.seen_s, notes.started_s)
@@ -296,8 +296,8 @@ def record_of(run: Run, found: dict[Name, Stage]) -> Record:
                 )
             )
     kept = spent <= notes.usd_limit and elapsed_s <= notes.seconds_limit
-    return Record(
-        schema=schema_of("evidence"),  # type: ignore[arg-type]
+    return Record.model_construct(  # `record.read` checks it, and says what is wrong
+        schema_id=schema_of("evidence"),
         run=notes.run,
         versions=notes.versions,
         machines=tuple(notes.machines),

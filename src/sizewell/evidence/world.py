@@ -171,7 +171,9 @@ class Account:
                 continue
             if stack != self.stack and (others := [thing for each in self._things(self.stack) for thing in each]):
                 # What ends the stack goes last: it alone would still take the rest away.
-                raise ServiceError(f"{stack} stays until nothing of {self.stack} is left; {len(others)} are listed")
+                listed = ", ".join(f"{each.kind} {each.identity.rpartition('/')[2]}" for each in others[:5])
+                more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+                raise ServiceError(f"{stack} stays until nothing of {self.stack} is left: {listed}{more}")
             environment = reader.config.deleter(reader.accounts(stack), stack_parts(state, stack).environment)
             name = f"{stack}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
             act.destroy(backend, stack, kept=self.journal.path.parent / "exports" / name, environment=environment)
