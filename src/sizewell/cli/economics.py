@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sizewell.economics.compare import Comparison
 
 DESCRIPTION = """Compare the ways to pay for the machines that `size` decides: on demand, spot with its rework,
-commitments, capacity blocks, own hardware, an API priced per token, and a commitment with hours above it.
+commitments, capacity blocks, own hardware, an API priced per token, another cloud, and a mix of two.
 
 Each has its total, its cash flow, its price per hour of use, and the utilization from which it is the cheapest.
 Of stacks it compares what they decided, and says what to commit to over the hours of all of them.

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from sizewell.cli import economics_text as text
 from sizewell.economics.baseline import held
 from sizewell.economics.own import OWN
-from sizewell.economics.ways import BOTH
+from sizewell.economics.ways import BOTH, ELSEWHERE
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
 from sizewell.sizing.billing.tariff import COMMITTED
@@ -175,7 +175,7 @@ def _usd(row: Row | None) -> str:
 
 
 def _by_use(comparison: Comparison, drawn: Sequence[Row]) -> Markup:
-    order = [row.way.key for row in comparison.priced]
+    order = [row.way.key for row in comparison.priced if row.way.key != ELSEWHERE]
     points = [float(100 * at) for at, _ in comparison.curves]
     lines = {
         row.way.name: (

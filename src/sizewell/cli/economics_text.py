@@ -48,7 +48,7 @@ def facts(comparison: Comparison) -> list[str]:
     lines += work.assumed
     for each in {payment.item.what: payment for payment in work.data(demand)}.values():
         lines.append(
-            f"{each.item.what}: {paid_by([each], 1):,.2f} USD a month, in every way of a cloud, billed at its place"
+            f"{each.item.what}: {paid_by([each], 1):,.2f} USD a month, in every way of {work.option.cloud}, billed at its place"
         )
     lines += headline(comparison)
     if (ends_s := work.spec.ttl_s) is not None and months_of(work.spec, work.months + 1) == work.months:

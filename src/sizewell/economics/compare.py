@@ -11,7 +11,7 @@ from typing import Final
 from sizewell.economics.demand import Demand
 from sizewell.economics.own import OWN
 from sizewell.economics.payments import Payment, cash_flow, last_month, total_usd
-from sizewell.economics.ways import Way, Work, own_with, ways_of, without_price
+from sizewell.economics.ways import ELSEWHERE, Way, Work, own_with, ways_of, without_price
 from sizewell.sizing.billing.owning import ESTIMATE, Figure
 from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.catalog.rates import OWN_RATE
@@ -71,7 +71,8 @@ class Comparison:
     break_evens: tuple[BreakEven, ...]
     own: BreakEven | None  # own hardware against on demand
     effects: tuple[Effect, ...]
-    curves: tuple[tuple[Decimal, tuple[Decimal, ...]], ...]  # utilization, and the total of each row with a price
+    # Utilization, and the total of each way with a price, but for another cloud: a part of that is in no figure.
+    curves: tuple[tuple[Decimal, tuple[Decimal, ...]], ...]
     unpriced: tuple[str, ...]
 
     @property
@@ -97,7 +98,7 @@ def compare(work: Work) -> Comparison:
     """Every way to pay for some work."""
     ways = ways_of(work)
     bends = work.bends
-    curves = {way.key: curve_of(way, work.demand, bends) for way in ways if way.pay}
+    curves = {way.key: curve_of(way, work.demand, bends) for way in ways if way.pay and way.key != ELSEWHERE}
     ranges = _cheapest(curves, bends)
     shown = sorted({*bends, *(Decimal(i) / POINTS for i in range(POINTS + 1)), work.demand.utilization})
     between = [each for a, b in combinations(curves, 2) for each in _changes(curves[a], curves[b], a, b, bends)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -21,11 +22,12 @@ from sizewell.economics.place import TERM_MONTHS, Place
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
+from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.history import fresh_days, stale_prices
 from sizewell.sizing.catalog.managed import RAW, TITLES, markets_of
 from sizewell.sizing.catalog.records import EDGE, ON_PREMISES
 from sizewell.sizing.choose.candidates import Deal
-from sizewell.sizing.choose.elsewhere import by_the_token
+from sizewell.sizing.choose.elsewhere import by_the_machine, by_the_token
 from sizewell.sizing.choose.pricing import (
     Option,
     leaving_bounds,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
 BY_THE_HOUR: Final = ("on-demand", "spot", "flex-start")
 BOTH: Final = "+".join(COMMITTED)  # terms of several lengths, and no hour above them
+ELSEWHERE: Final = "another-cloud"
 NAMES: Final = {
     "on-demand": "on demand",
     "spot": "spot",
@@ -59,11 +62,13 @@ NAMES: Final = {
     "capacity-block": "capacity block",
     OWN: OWN,
     "api": "API per token",
+    ELSEWHERE: "another cloud",
 }
 BLOCK: Final = "capacity-block"
 SECONDS_PER_MONTH: Final = 730 * 3600
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
+_NOT_COUNTED: Final = "its disks and storage, and the work to move there, are in no figure, and nothing here builds it"
 _RATED: Final = "your rate in every hour, as they cost it whether they are used or not; `size` counts hours of use"
 Pay = Callable[[Demand], tuple[Payment, ...]]
 
@@ -205,7 +210,7 @@ class Work:
     def data(self, demand: Demand, *, owned: bool = False) -> tuple[Payment, ...]:
         """What data cost that lie elsewhere: read by each run where machines are rented, copied once to one's own.
 
-        Records of a batch are new each time, and go the way to either.
+        Records of a batch are new each time, and go the way to either. Another cloud has a copy as own machines do.
         """
         need, copied = self.option.setting.need, owned and self.option.setting.need.batch is None
         times = Decimal(1) if copied else self._readings(demand)
@@ -322,7 +327,7 @@ def ways_of(work: Work) -> tuple[Way, ...]:
     """Every way, those without a price among them; mixes last."""
     plain = [*_by_the_hour(work), *(_committed(work, market) for market in COMMITTED), _block(work)]
     api = _api(work)
-    return (*plain, _own(work), *([api] if api else []), *_mixed(work, plain))
+    return (*plain, _own(work), *([api] if api else []), *_mixed(work, plain), *_elsewhere(work))
 
 
 def _priced(work: Work, way: Way) -> Way:
@@ -509,9 +514,7 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         notes.append(f"bought again after {lifetime.normalize():f} months")
     if unknown := leaving_unknown(work.option, owned=True):
         notes.append(unknown)
-    for payment in work.data(work.demand, owned=True):
-        often = "a month" if payment.last else "once, for a copy"
-        notes.append(f"{payment.item.what}: {paid_by([payment], payment.first):,.2f} USD {often}")
+    notes += _copied(work)
     if spare:
         notes.append("one server more than the load needs, to hold while one is gone (traffic.redundancy)")
     elif idle := servers * each - wanted:
@@ -524,6 +527,14 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         notes=tuple(notes),
         estimated=any(figure.is_estimate for key, figure in figures.items() if key != "lead_time_weeks"),
     )
+
+
+def _copied(work: Work) -> list[str]:
+    """What data cost on their way out of their cloud, in words."""
+    return [
+        f"{each.item.what}: {paid_by([each], each.first):,.2f} USD {'a month' if each.last else 'once, for a copy'}"
+        for each in work.data(work.demand, owned=True)
+    ]
 
 
 def _on_own(work: Work, figures: Mapping[str, Figure], servers: int, demand: Demand) -> tuple[Payment, ...]:
@@ -569,6 +580,52 @@ def _api(work: Work) -> Way | None:
     more = f"the cheapest of {plural(len(offers), 'seller')}" if len(offers) > 1 else "the one seller known"
     name = f"API of {cheapest.seller.name}"
     return Way(key="api", name=name, pay=pay, notes=(more, "its speed is not that of the service level"))
+
+
+def _elsewhere(work: Work) -> Iterator[Way]:
+    """The cheapest machines of another cloud with the same accelerators; nothing for work that needs none.
+
+    It is advised by no headline: what stands beside its machines is not known here.
+    """
+    option, shape, on = work.option, work.option.candidate.shape, work.option.setting.on
+    if not shape.accelerators or work.is_own:
+        return
+    fleet = option.fleet
+    joined = fleet.nodes > 1 and (work.runs is not None or fleet.devices_per_replica > shape.accelerators)
+    found = by_the_machine(option.setting.catalog, shape, on, joined=joined)
+    if not found:
+        between = " and states a network between them" if joined else ""
+        reason = f"no other cloud in the catalog sells machines with {shape.carries}{between}"
+        yield Way(key=ELSEWHERE, name=NAMES[ELSEWHERE], reason=reason, bound="")
+        return
+    best = found[0]
+    price = Priced(best.usd_per_hour, best.offer.source, best.offer.effective_from)
+    days = (on - date.fromisoformat(best.offer.effective_from)).days
+    where = "" if best.offer.region == EVERYWHERE else f" in {best.offer.region}"
+    sold = f"{best.shape.instance_type}{where}: {best.usd_per_hour.normalize():f} USD an hour"
+    said = [f"{sold}, a price of {best.offer.effective_from}, {plural(days, 'day')} old ({best.offer.basis})"]
+    sellers = plural(len({each.offer.cloud for each in found}), "seller")
+    said += [f"the cheapest of {sellers} known"] if len(found) > 1 else []
+    said += [best.shape.note] if best.shape.note else []
+    if best.is_old:
+        said.append(f"too old to rely on (limit {fresh_days('on-demand')} days)")
+    if unknown := leaving_unknown(option, owned=True):
+        said.append(unknown)
+    said += _copied(work)
+    yield Way(
+        key=ELSEWHERE,
+        name=f"on {best.offer.cloud}",
+        pay=partial(_rented_elsewhere, work, best.shape.instance_type, price),
+        notes=(*said, _NOT_COUNTED),
+        estimated=best.is_weak,
+        left_out=_NOT_COUNTED,
+    )
+
+
+def _rented_elsewhere(work: Work, instance_type: str, price: Priced, demand: Demand) -> tuple[Payment, ...]:
+    quantity = Interval.exactly(demand.hours)
+    machines = LineItem(component=work.name, what=instance_type, unit="hour", quantity=quantity, price=price)
+    return (*monthly([machines], work.months), *work.data(demand, owned=True))
 
 
 def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:

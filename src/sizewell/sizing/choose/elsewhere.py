@@ -9,8 +9,10 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.sizing.catalog import Catalog
-from sizewell.sizing.catalog.records import Seller, TokenPrice
-from sizewell.sizing.money import HOURS_PER_MONTH
+from sizewell.sizing.catalog.history import fresh_days
+from sizewell.sizing.catalog.rates import OWN_RATE
+from sizewell.sizing.catalog.records import EDGE, ON_PREMISES, PROVISIONABLE, Offer, Seller, Shape, TokenPrice
+from sizewell.sizing.money import ESTIMATE, HOURS_PER_MONTH, Priced
 from sizewell.sizing.workload.model import WorkloadSpec
 
 _VARIANTS: Final = re.compile(r"-(?:instruct|it|chat|hf|fp8|base)(?=-|$)")  # one model, tuned or packed otherwise
@@ -65,6 +67,42 @@ def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -
         for price in newest.values()
     ]
     return tuple(sorted(offers, key=lambda offer: (offer.usd_per_month, offer.seller.seller, offer.price.listed_as)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByTheMachine:
+    """Machines of another cloud, by the hour on demand."""
+
+    shape: Shape
+    offer: Offer
+    usd_per_hour: Decimal
+    is_old: bool  # its price is too old to rely on
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the seller's own list does not have the price."""
+        return self.offer.confidence in ("low", ESTIMATE) or self.offer.is_estimate
+
+
+def by_the_machine(catalog: Catalog, like: Shape, on: date, *, joined: bool) -> tuple[ByTheMachine, ...]:
+    """Machines that nothing here builds with the same accelerators, cheapest first, and old prices last.
+
+    `joined`: several of them work on one thing, so they need a network between them that the seller states.
+    """
+    found = []
+    for shape in catalog.shapes:
+        foreign = shape.cloud not in PROVISIONABLE and shape.cloud not in (ON_PREMISES, EDGE, like.cloud)
+        if not foreign or (shape.accelerator, shape.accelerators) != (like.accelerator, like.accelerators):
+            continue
+        if joined and not shape.fabric:
+            continue
+        for offer in catalog.offers(shape.cloud, shape.instance_type, market="on-demand", on=on):
+            price = catalog.price(shape.cloud, shape.instance_type, offer.region, "on-demand", on)
+            if isinstance(price, Priced):
+                days = (on - date.fromisoformat(offer.effective_from)).days
+                old = price.terms != OWN_RATE and days > fresh_days("on-demand")
+                found.append(ByTheMachine(shape=shape, offer=offer, usd_per_hour=price.amount, is_old=old))
+    return tuple(sorted(found, key=lambda each: (each.is_old, each.usd_per_hour, each.offer.cloud, each.offer.region)))
 
 
 def family(model: str) -> str:
