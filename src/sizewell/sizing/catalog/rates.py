@@ -331,7 +331,7 @@ def takes(each: SharedOut, asked: Asked, usd: Decimal, shape: Shape | None) -> d
     >>> plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), until=date(2027, 1, 1),
     ...                    percents=(("g6*", Decimal(20)),))
     >>> takes(plan, Asked("aws", "us-east-1", "g6.xlarge"), Decimal("0.80"), None)
-    {'USD': Decimal('0.6400')}
+    {'USD': Decimal('0.64')}
     """
     if isinstance(each, SavingsPlan):
         percent = each.percent(asked.cloud, asked.machine, asked.region)
