@@ -382,7 +382,11 @@ def test_data_that_lie_elsewhere_cost_each_run_that_reads_them_and_one_copy_to_m
     total = 36 * paid.item.cost().expected
     rows, without = rows_of(away), rows_of(here)
     for key, row in rows.items():
-        if row.usd is not None and key not in ("own hardware", "another-cloud", "spot"):  # spot may move to another zone
+        if row.usd is not None and key not in (
+            "own hardware",
+            "another-cloud",
+            "spot",
+        ):  # spot may move to another zone
             assert abs(row.usd - without[key].usd - total) < 1, key
     (note,) = [each for each in rows_of(here)["own hardware"].way.notes if each.startswith("data leaving ")]
     assert note == f"data leaving aws us-east-1: {leaving_usd(here.option, owned=True):,.2f} USD once, for a copy"

@@ -57,6 +57,7 @@ exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or
 @click.option(
     "--utilization", metavar="PERCENT", help="share of all hours that is used (default: what the spec implies)"
 )
+@click.option("--bandwidth", metavar="RATE", help="of the way that data of the spec take, such as 10Gbit/s")
 @click.option("--hardware", type=INPUT, metavar="FILE", help="figures of own hardware, as YAML")
 @click.option("--usage", type=INPUT, metavar="FILE", help="machines by the hour, or a bill, in place of decisions")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
@@ -68,7 +69,7 @@ def command(args: Arguments) -> int:
     path = None if args.usage else _spec(args)
     if path is None:
         return _of_usage_or_stacks(args)
-    share = _share(args.utilization)
+    share, bytes_per_s = _share(args.utilization), _bandwidth(args.bandwidth)
 
     from sizewell.economics.compare import compare
     from sizewell.economics.own import read_figures
@@ -84,7 +85,7 @@ def command(args: Arguments) -> int:
         _, option = sized(spec, catalog, stack="", on=on)
     if option is None:
         raise NothingToPayError(f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(path))}` says why")
-    comparison = compare(work_of(spec, option, months_of(spec, args.months), stated, share))
+    comparison = compare(work_of(spec, option, months_of(spec, args.months), stated, share, bytes_per_s=bytes_per_s))
     if args.json:
         output.print_json(_document(comparison))
     elif args.markdown:
@@ -113,7 +114,8 @@ def _spec(args: Arguments) -> Path | None:
         raise UsageError(f"{specs[0]}: one spec is compared at a time, and no stack with it\n  fix: name it alone")
     if specs:
         return Path(specs[0])
-    for option, stated in (("--utilization", args.utilization), ("--hardware", args.hardware)):
+    of_a_spec = {"--utilization": args.utilization, "--bandwidth": args.bandwidth, "--hardware": args.hardware}
+    for option, stated in of_a_spec.items():
         if stated is not None:
             raise UsageError(
                 f"{option}: is of one spec\n  fix: name stacks/specs/STACK/NAME.yaml, or leave {option} out"
@@ -128,7 +130,8 @@ def _of_usage_or_stacks(args: Arguments) -> int:
 
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     if args.usage:
-        others = {"--all": args.every, "--utilization": args.utilization, "--hardware": args.hardware}
+        of_a_spec = {"--utilization": args.utilization, "--bandwidth": args.bandwidth, "--hardware": args.hardware}
+        others = {"--all": args.every, **of_a_spec}
         named = [*args.what, *(option for option, stated in others.items() if stated)]
         if named:
             raise UsageError(f"--usage: {named[0]} is named too\n  fix: leave out one of them")
@@ -175,6 +178,18 @@ def _share(text: str | None) -> Decimal | None:
     return stated
 
 
+def _bandwidth(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from sizewell.economics.moving import bandwidth
+    from sizewell.sizing.units import UnitError
+
+    try:
+        return bandwidth(text)
+    except UnitError as error:
+        raise UsageError(f"--bandwidth: {error}, got {text!r}\n  fix: --bandwidth 10Gbit/s") from None
+
+
 def _print(comparison: Comparison) -> None:
     from sizewell.cli import economics_text as text
 
@@ -205,6 +220,7 @@ def _print(comparison: Comparison) -> None:
 
 def _document(comparison: Comparison) -> dict[str, Any]:
     from sizewell.economics.compare import rounded
+    from sizewell.economics.moving import moving
 
     work = comparison.work
     return {
@@ -268,6 +284,13 @@ def _document(comparison: Comparison) -> dict[str, Any]:
             {"input": each.name, "at_80_percent": rounded(each.less), "at_120_percent": rounded(each.more)}
             for each in comparison.effects
         ],
+        "data_hours": {
+            name: rounded(Decimal(repr(moved.seconds)) / 3600) if moved else None
+            for name, moved in (
+                ("each_run", moving(work.option, work.bytes_per_s)),
+                ("copied_out_of_its_cloud", moving(work.option, work.bytes_per_s, owned=True)),
+            )
+        },
         "in_no_figure": comparison.unpriced,
         "own_commitments": work.place.own_commitments,
         "assumed": work.assumed,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.economics.commitments import Used, shared
 from sizewell.economics.compare import best_first
+from sizewell.economics.moving import moving
 from sizewell.economics.payments import paid_by
 from sizewell.economics.ways import NAMES, in_words, months_of
 from sizewell.preview.own_rates import far_from_list
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sizewell.economics.compare import BreakEven, Comparison, Row
+    from sizewell.economics.ways import Work
 
 Table = tuple[list[str], list[list[str]]]
 UNKNOWN = "?"
@@ -47,9 +49,9 @@ def facts(comparison: Comparison) -> list[str]:
         lines.append(f"{base} of them in every hour, {demand.machines} in the busiest")
     lines += work.assumed
     for each in {payment.item.what: payment for payment in work.data(demand)}.values():
-        lines.append(
-            f"{each.item.what}: {paid_by([each], 1):,.2f} USD a month, in every way of {work.option.cloud}, billed at its place"
-        )
+        usd = f"{paid_by([each], 1):,.2f} USD a month"
+        lines.append(f"{each.item.what}: {usd}, in every way of {work.option.cloud}, billed at its place")
+    lines += _on_their_way(work)
     lines += headline(comparison)
     if (ends_s := work.spec.ttl_s) is not None and months_of(work.spec, work.months + 1) == work.months:
         counted, days = plural(work.months, "month"), f"{ends_s / 86_400:.0f} days"
@@ -65,6 +67,25 @@ def facts(comparison: Comparison) -> list[str]:
         *lines,
         *far_from_list(setting.catalog, setting.catalog.rates, (Asked(*place, m) for m in NAMES), setting.on),
     ]
+
+
+def _on_their_way(work: Work) -> list[str]:
+    """How long data that lie elsewhere are on their way, beside the deadline where there is one."""
+    moved, run_s, latest_s = (
+        moving(work.option, work.bytes_per_s),
+        work.option.run_s,
+        work.option.setting.need.deadline_s,
+    )
+    if moved is None:
+        return []
+    line = f"{moved.words}, for each run; machines that wait for them are in no figure"
+    if run_s is None or latest_s is None:
+        return [line]
+    whole, room = (f"{each / 3600:,.1f} h" for each in (run_s + moved.seconds, latest_s))
+    late = (
+        f"longer than the {room} to the deadline" if run_s + moved.seconds > latest_s else f"of {room} to the deadline"
+    )
+    return [f"{line}; with the run that is {whole}, {late}"]
 
 
 def headline(comparison: Comparison) -> list[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.economics.baseline import Purchase, baseline, held
 from sizewell.economics.demand import Demand, demand_of
+from sizewell.economics.moving import moving
 from sizewell.economics.own import OWN, owned
 from sizewell.economics.payments import Payment, monthly, once, paid_by, total_usd, unpriced
 from sizewell.economics.place import TERM_MONTHS, Place
@@ -134,6 +135,7 @@ class Work:
     tokens: Decimal | None  # a month: of a run's work, or that a service answers with
     figures: Mapping[str, Figure]  # of own hardware; without a machine's price where nobody knows it
     tariff: Tariff = field(repr=False)
+    bytes_per_s: float | None = None  # of the way that data take from elsewhere; None where nobody states it
     bills: dict[tuple[str, Decimal], tuple[LineItem, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -279,6 +281,8 @@ def work_of(
     months: int,
     stated: Mapping[str, Figure],
     utilization: Decimal | None = None,
+    *,
+    bytes_per_s: float | None = None,
 ) -> Work:
     """The work of what `size` chose; `utilization` in place of the share of hours that the spec implies."""
     option = in_market(chosen, "on-demand") or chosen
@@ -302,6 +306,7 @@ def work_of(
         tokens=tokens or None,
         figures={**figures_of(server[0] if server else None), **stated},
         tariff=Tariff(option.setting.catalog, option.cloud, option.deal.region, option.setting.on),
+        bytes_per_s=bytes_per_s,
     )
 
 
@@ -412,7 +417,7 @@ def _spread(work: Work, option: Option) -> Spread | None:
     if option.interruptions is None or option.run_s is None or work.option.run_s is None or not work.runs:
         return None
     times = run_times(option.interruptions, option.run_s / option.interruptions.stretch)
-    latest_s = option.setting.need.deadline_s
+    latest_s, moved = option.setting.need.deadline_s, moving(option, work.bytes_per_s)
     hours = times.within(0.95) / 3600
     longer = Decimal(repr(hours * 3600 / work.option.run_s))
     usd = total_usd(_hourly(work, option, longer, work.demand)) / (work.runs * work.months)
@@ -421,7 +426,7 @@ def _spread(work: Work, option: Option) -> Spread | None:
         hours_in_95_percent=hours,
         usd_in_95_percent=usd,
         deadline_hours=None if latest_s is None else latest_s / 3600,
-        chance_to_miss=None if latest_s is None else times.longer_than(latest_s),
+        chance_to_miss=None if latest_s is None else times.longer_than(latest_s - (moved.seconds if moved else 0)),
     )
 
 
@@ -530,11 +535,12 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
 
 
 def _copied(work: Work) -> list[str]:
-    """What data cost on their way out of their cloud, in words."""
+    """What data cost on their way out of their cloud, and how long they take, in words."""
+    moved = moving(work.option, work.bytes_per_s, owned=True)
     return [
         f"{each.item.what}: {paid_by([each], each.first):,.2f} USD {'a month' if each.last else 'once, for a copy'}"
         for each in work.data(work.demand, owned=True)
-    ]
+    ] + ([moved.words] if moved else [])
 
 
 def _on_own(work: Work, figures: Mapping[str, Figure], servers: int, demand: Demand) -> tuple[Payment, ...]:

@@ -623,6 +623,11 @@ def leaving_bounds(option: Option, *, owned: bool = False) -> tuple[float, ...]:
     return tuple(float(tier.from_quantity) / leaving_gigabytes(option) for tier in tiers[1:])
 
 
+def leaving_bytes(option: Option, *, owned: bool = False) -> int:
+    """The data of a run that come from elsewhere; 0 where they are at hand, or nobody states how many are read."""
+    return option.setting.need.data_bytes if _leaving_to(option, owned=owned) is not None else 0
+
+
 def leaving_gigabytes(option: Option) -> float:
     """The data of a training run, or of all runs of a batch in a month, as they are billed."""
     need, runs = option.setting.need, 1.0
