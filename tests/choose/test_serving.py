@@ -15,7 +15,13 @@ from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.start_up import BOOT_S, IMAGE_S, LOAD_BYTES_PER_S, WARM_UP_S, start_up_s
 from sizewell.sizing.predict.performance import serving_constants
-from sizewell.sizing.predict.performance.serving import ServingRefusal, largest_rate, sequences_that_fit, serving
+from sizewell.sizing.predict.performance.serving import (
+    ServingRefusal,
+    largest_rate,
+    load_of_users,
+    sequences_that_fit,
+    serving,
+)
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated, waits_share
@@ -46,6 +52,67 @@ def cluster(facts: Catalog, key: str, count: int = 1) -> Cluster:
         per_node=count,
         scale_up=count if accelerator.scale_up_max >= count else 1,
         link_bytes_per_s=accelerator.link_bytes_per_s,
+    )
+
+
+FEW = {"model": "meta-llama/Llama-3.1-8B-Instruct", "infra": ["aws/us-east-1"], "slo": None}
+
+
+@pytest.mark.parametrize(
+    ("users", "prompt", "more"),
+    [
+        (1, 120_000, {}),
+        (2, 120_000, {}),
+        (1, 60_000, {}),
+        (2, 120_000, {"slo": {"ttft": "15s"}}),
+        (3, 120_000, {"daily": [0.3] * 8 + [1.0] * 8 + [0.3] * 8}),
+        (1, 32_000, {"infra": ["azure"], "model": "meta-llama/Llama-3.1-70B-Instruct"}),
+    ],
+)
+def test_more_replicas_than_requests_in_flight_are_never_bought(facts, users, prompt, more):
+    """Each user has one request in flight at most, so that with a replica for each none waits for another."""
+    traffic = {"concurrent_users": users, "input_tokens": prompt, "output_tokens": 500}
+    if "daily" in more:
+        traffic["daily"] = more["daily"]
+    fields = {key: value for key, value in {**FEW, **more}.items() if value is not None and key != "daily"}
+    chosen = size_one(spec(kind="inference", traffic=traffic, **fields), facts, stack="", on=ON).best()
+    fleet = chosen.fleet
+    arrivals = chosen.setting.need.arrivals  # of the busiest hour, where users come by the hour
+    assert 1 <= fleet.replicas <= math.ceil(arrivals.load)
+    assert all(nodes <= fleet.nodes for nodes in fleet.by_hour)
+    assert fleet.replica_rate * fleet.replicas >= fleet.serving.requests_per_s * fleet.replicas * (1 - 1e-9)
+
+
+def test_users_who_have_a_replica_each_wait_for_nobody(facts):
+    one, on = job(facts, input_tokens=60_000), cluster(facts, "h100-sxm")
+    alone = load_of_users(one, on, tensor=1, users=1, think_s=0.0, percentile=0.95)
+    each = load_of_users(one, on, tensor=1, users=4, think_s=0.0, percentile=0.95, pool=4)
+    r = replica(one, on, tensor=1)
+    assert each.ttft_s == pytest.approx(alone.ttft_s) == pytest.approx(r.prefill_s(60_000), rel=0.01)
+    assert alone.tpot_s == pytest.approx(r.decode_s(1.0, 60_000 + 100))
+    assert alone.requests_per_s == pytest.approx(1 / alone.e2e_s(200))
+
+
+@QUICK
+@given(st.integers(1, 60), st.integers(1, 8), st.floats(0, 30), st.sampled_from([500, 8_000, 60_000]))
+def test_users_wait_for_each_of_the_others_once_at_most(facts, users, pool, think_s, prompt):
+    one, on = job(facts, input_tokens=prompt), cluster(facts, "h100-sxm")
+    load = load_of_users(one, on, tensor=1, users=users, think_s=think_s, percentile=0.95, pool=pool)
+    r = replica(one, on, tensor=1)
+    if load.stable:
+        most = math.ceil(max(0, users - pool) / pool) * r.prompt_s(prompt)
+        assert load.ttft_s <= r.prefill_s(prompt) + most + 2.5 * r.decode_s(max(1.0, users / pool), prompt + 100)
+        assert load.sequences <= max(1.0, users / pool)
+    more = load_of_users(one, on, tensor=1, users=2 * users, think_s=think_s, percentile=0.95, pool=pool)
+    assert not more.stable or more.ttft_s >= load.ttft_s * (1 - 1e-3)
+
+
+def test_many_users_are_as_arrivals_at_random(facts):
+    one, on = job(facts), cluster(facts, "h100-sxm")
+    many = load_of_users(one, on, tensor=1, users=100_000, think_s=20_000.0, percentile=0.95)
+    r, fit = replica(one, on, tensor=1), sequences_that_fit(one, on, tensor=1)
+    assert many.ttft_s == pytest.approx(
+        arriving(r, one, rate=many.requests_per_s, fit=fit, percentile=0.95).ttft_s, rel=1e-3
     )
 
 

@@ -29,10 +29,12 @@ from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
     is_language_model,
     largest_rate,
+    load_of_users,
     refusal,
     serving,
 )
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.serving_load import Load
 from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
@@ -97,7 +99,7 @@ class FleetSearch:
             if alike not in self._replicas:
                 room = _room(job, cluster, tensor)
                 takes = self._taking(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
-                self._replicas[alike] = replicas_for(arrivals.load, takes) if room else None
+                self._replicas[alike] = self._least(job, cluster, tensor, takes) if room else None
             replicas = self._replicas[alike]
             fits = fits or replicas is not None
             tried = self._need.simulated.get(alike)
@@ -145,11 +147,21 @@ class FleetSearch:
         def in_flight(count: int, rps: float) -> float:
             at = serving(job, cluster, tensor=tensor, rps=rps, percentile=level.percentile, pool=count)
             assert isinstance(at, ServingEstimate)  # noqa: S101 - asked only where there is room
-            return at.batch + rps * at.ttft_s if is_language_model(job) else rps * at.e2e_s
+            flying = at.batch + rps * at.ttft_s if is_language_model(job) else rps * at.e2e_s
+            return min(flying, arrivals.load / count) if arrivals.users is not None else flying
 
         return (
             following(fleet, arrivals, takes, in_flight, per_node=machine.count // tensor, delay_s=start_up_s(job)),
         )
+
+    def _least(self, job: ServingJob, cluster: Cluster, tensor: int, takes: Taking) -> Replicas:
+        """The fewest replicas that take the load; of users who wait for answers, no more than have one in flight."""
+        need = self._need
+        assert need.arrivals is not None and need.level is not None  # noqa: S101, PT018 - it serves
+        found = replicas_for(need.arrivals.load, takes)
+        if need.arrivals.users is None or not found.count:
+            return found
+        return replicas_of_users(job, cluster, found, tensor=tensor, arrivals=need.arrivals, level=need.level)
 
     def _taking(
         self, job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
@@ -270,6 +282,49 @@ def replicas_for(load: float, takes: Taking) -> Replicas:
     return best
 
 
+def replicas_of_users(
+    job: ServingJob, cluster: Cluster, most: Replicas, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+) -> Replicas:
+    """The fewest replicas, `most` at most, that keep users served who wait for their answers: with one for each of them
+    none waits for another. Where the fleet follows the hours it is sized for arrivals at random, up to that.
+    """
+    of = job, cluster, tensor, arrivals, level
+    each = math.ceil(arrivals.load)
+    low, high = most.count if arrivals.follows else 1, min(most.count, each)
+    while low < high:
+        middle = (low + high) // 2
+        holds = level.met(_circling(*of, count=middle, of_full=TARGET_LOAD), job.output_tokens)
+        low, high = (low, middle) if holds else (middle + 1, high)
+    if high == most.count < each:
+        return most
+    full = _circling(*of, count=high, of_full=TARGET_LOAD if high < each else 1.0)
+    return Replicas(high, max(most.rate, full.requests_per_s))
+
+
+def _circling(
+    job: ServingJob,
+    cluster: Cluster,
+    tensor: int,
+    arrivals: Arrivals,
+    level: ServiceLevel,
+    *,
+    count: int,
+    of_full: float = 1.0,
+) -> Load:
+    """One of `count` replicas at its share of the users, or at the full load of which that is a share."""
+    pool = pool_of(count)
+    return load_of_users(
+        job,
+        cluster,
+        tensor=tensor,
+        users=arrivals.load * pool / count,
+        think_s=arrivals.think_s,
+        percentile=level.percentile,
+        pool=pool,
+        of_full=of_full,
+    )
+
+
 def following(
     fleet: Fleet, arrivals: Arrivals, takes: Taking, in_flight: InFlight, *, per_node: int, delay_s: float
 ) -> Fleet:
@@ -285,7 +340,10 @@ def following(
     raised = fleet.replicas / replicas_for(arrivals.load, takes).count
 
     def replicas(share: float) -> int:
-        return math.ceil(replicas_for(arrivals.load * share, takes).count * raised) if share else 0
+        if not share:
+            return 0
+        wanted = math.ceil(replicas_for(arrivals.load * share, takes).count * raised)
+        return min(wanted, math.ceil(arrivals.load * share)) if arrivals.users is not None else wanted
 
     def nodes(share: float) -> int:
         return min(fleet.nodes, math.ceil(replicas(share) / per_node) + (arrivals.spare if share else 0))
@@ -383,12 +441,12 @@ def _loaded(
     job: ServingJob, cluster: Cluster, replicas: Replicas, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
 ) -> tuple[ServingEstimate, MemoryEstimate]:
     """One of the replicas at its share of the load."""
-    share = load_per_replica(
-        job, cluster, tensor=tensor, rate=replicas.rate, arrivals=arrivals, replicas=replicas.count, level=level
-    )
-    estimate = serving(
-        job, cluster, tensor=tensor, rps=share, percentile=level.percentile, pool=pool_of(replicas.count)
-    )
+    count, users = replicas.count, math.inf
+    pool, share = pool_of(count), arrivals.load / count
+    if arrivals.users is not None:
+        users = arrivals.users * pool / count
+        share = _circling(job, cluster, tensor, arrivals, level, count=count).requests_per_s
+    estimate = serving(job, cluster, tensor=tensor, rps=share, percentile=level.percentile, pool=pool, users=users)
     assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
     sequences = max(1.0, estimate.batch)
     if (said := what_it_gives(job, cluster, tensor=tensor, sequences=sequences)) is not None:
@@ -480,29 +538,6 @@ def load_of_one(
     loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile, pool=pool)
     assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
     return rate * (arrivals.think_s + loaded.e2e_s)
-
-
-def load_per_replica(
-    job: ServingJob,
-    cluster: Cluster,
-    *,
-    tensor: int,
-    rate: float,
-    arrivals: Arrivals,
-    replicas: int,
-    level: ServiceLevel,
-) -> float:
-    """Requests per second that reach one of `replicas`; users send the next one when they have read the last."""
-    if arrivals.requests_per_s is not None:
-        return arrivals.requests_per_s / replicas
-    users = (arrivals.users or 1.0) / replicas
-    low, high = 0.0, rate
-    for _ in range(14):
-        middle = (low + high) / 2
-        estimate = serving(job, cluster, tensor=tensor, rps=middle, percentile=level.percentile, pool=pool_of(replicas))
-        assert isinstance(estimate, ServingEstimate)  # noqa: S101 - asked only where there is room
-        low, high = (middle, high) if middle * (arrivals.think_s + estimate.e2e_s) < users else (low, middle)
-    return high
 
 
 def _room(job: ServingJob, cluster: Cluster, tensor: int) -> bool:

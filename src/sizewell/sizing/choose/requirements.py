@@ -662,6 +662,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             latency = SAMPLE_LATENCY_S.get(work, SAMPLE_LATENCY_S["encoder"])
             notes.append(f"an answer within {latency:g} s (slo is not stated)")
     come = "at random (Poisson)" if traffic.burstiness is None else "in bursts, as stated"
+    if traffic.concurrent_users is not None:
+        come = "of users who wait for their answers, so that each has one in flight at most"
     if traffic.requests is not None:
         come = f"as in {traffic.requests.file}"
         rate = f"{traffic.rps:.3g} requests/s of {prompt:,.0f} tokens in and {answer:,.0f} out at the mean"

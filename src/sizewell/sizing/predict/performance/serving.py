@@ -6,6 +6,7 @@ not fit is a `ServingRefusal` with its numbers. Latencies are at the percentile 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sizewell.sizing.catalog.host import RUNTIME
@@ -21,7 +22,14 @@ from sizewell.sizing.predict.memory import (
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
+from sizewell.sizing.predict.performance.serving_load import (
+    INFINITE,
+    Load,
+    arriving,
+    circulating,
+    fixed_batch,
+    saturated,
+)
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.performance.serving_samples import (
     ONE_BY_ONE,
@@ -34,6 +42,7 @@ from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, Servin
 from sizewell.sizing.units import GIB, distinct_figures
 
 SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
+LITTLE = 1e-6  # of what a replica takes: a request at it is alone
 PROMPTS = "dense|prefill compute"  # the group of published cases that products of a prompt limit
 
 
@@ -71,9 +80,11 @@ def serving(
     batch: float | None = None,
     percentile: float = 0.95,
     pool: int = 1,
+    users: float = INFINITE,
 ) -> ServingEstimate | ServingRefusal:
     """One replica over `tensor` devices under one load: arrivals at `rps`, `concurrency` clients in a closed loop, one
-    fixed `batch` at a time, or (none of them) as much as it can take. Arrivals queue at a `pool` of such replicas.
+    fixed `batch` at a time, or (none of them) as much as it can take. Arrivals queue at a `pool` of such replicas, and
+    are those of its `users` where each waits for an answer.
     """
     fit = sequences_that_fit(job, cluster, tensor=tensor, pipeline=pipeline)
     if fit < 1:
@@ -90,11 +101,12 @@ def serving(
             batch=batch,
             percentile=percentile,
             pool=pool,
+            users=users,
         )
         return _estimate(job, cluster, load, bottleneck(r, job, load))
     server = sample_server(job, cluster)
     if rps is not None:
-        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile, pool=pool)
+        load = samples_arriving(server, rate=rps, fit=fit, percentile=percentile, pool=pool, users=users)
     else:
         load = samples_saturated(server, batch=min(float(fit), batch or concurrency or fit))
     return _estimate(job, cluster, load, _sample_bottleneck(server, load))
@@ -102,29 +114,56 @@ def serving(
 
 def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: ServiceLevel, pool: int = 1) -> float:
     """The most requests per second that each replica of a `pool` takes within the service level; 0 when none at all."""
-    fit = sequences_that_fit(job, cluster, tensor=tensor)
-    if fit < 1:
+    at, high = _loads(job, cluster, tensor=tensor, percentile=level.percentile, pool=pool)
+    low = high * LITTLE
+    if not level.met(at(low), job.output_tokens):
         return 0.0
-    if is_language_model(job):
-        r = replica(job, cluster, tensor=tensor)
-        high = saturated(r, job, batch=float(fit)).requests_per_s
-
-        def at(rate: float) -> Load:
-            return arriving(r, job, rate=rate, fit=fit, percentile=level.percentile, pool=pool)
-    else:
-        server = sample_server(job, cluster)
-        high = 1.0 / server.sample_s
-
-        def at(rate: float) -> Load:
-            return samples_arriving(server, rate=rate, fit=fit, percentile=level.percentile, pool=pool)
-
-    if not level.met(at(high * 1e-6), job.output_tokens):
-        return 0.0
-    low = high * 1e-6
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if level.met(at(middle), job.output_tokens) else (low, middle)
     return low
+
+
+def load_of_users(
+    job: ServingJob,
+    cluster: Cluster,
+    *,
+    tensor: int,
+    users: float,
+    think_s: float,
+    percentile: float,
+    pool: int = 1,
+    of_full: float = 1.0,
+) -> Load:
+    """One replica of a `pool` whose `users` send a request, wait for the answer, think, and send the next; or one that
+    has the share `of_full` of its load when they do, at its full load.
+    """
+    at, high = _loads(job, cluster, tensor=tensor, percentile=percentile, pool=pool, users=users / of_full)
+    alone = at(high * LITTLE)
+    if not alone.stable:
+        return alone
+    low, high = 0.0, users / pool / (think_s + alone.e2e_s(job.output_tokens))
+    for _ in range(14):
+        middle = (low + high) / 2
+        cycle_s = think_s + at(middle).e2e_s(job.output_tokens)
+        low, high = (middle, high) if middle * cycle_s < users / pool else (low, middle)
+    return at(high / of_full)  # not stable where memory is full before all users have sent
+
+
+def _loads(
+    job: ServingJob, cluster: Cluster, *, tensor: int, percentile: float, pool: int, users: float = INFINITE
+) -> tuple[Callable[[float], Load], float]:
+    """Each replica at a rate, and a rate that it cannot take."""
+    fit = sequences_that_fit(job, cluster, tensor=tensor)
+    if is_language_model(job):
+        r = replica(job, cluster, tensor=tensor)
+        high = saturated(r, job, batch=float(max(1, fit))).requests_per_s
+        return lambda rate: arriving(r, job, rate=rate, fit=fit, percentile=percentile, pool=pool, users=users), high
+    server = sample_server(job, cluster)
+    return (
+        lambda rate: samples_arriving(server, rate=rate, fit=fit, percentile=percentile, pool=pool, users=users),
+        1.0 / server.sample_s,
+    )
 
 
 def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
@@ -188,9 +227,10 @@ def _language_load(
     batch: float | None,
     percentile: float,
     pool: int,
+    users: float,
 ) -> Load:
     if rps is not None:
-        return arriving(r, job, rate=rps, fit=fit, percentile=percentile, pool=pool)
+        return arriving(r, job, rate=rps, fit=fit, percentile=percentile, pool=pool, users=users)
     if concurrency is not None:
         return circulating(r, job, clients=concurrency, fit=fit, think_s=think_s)
     if batch is not None:

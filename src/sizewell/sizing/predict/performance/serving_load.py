@@ -9,6 +9,9 @@ n = rate x output x (a + b n) / (1 - r). Around it they fluctuate: linearised, w
 g = rate x output x b / (1 - r) is the feedback of a longer step on the number in flight. The percentile of time per
 token is the step at that percentile of n. The time to first token is the wait of an M/D/c queue for prefill
 (exponential tail of its wait), the rest of the step that runs, and the prompt's own step.
+
+Of users who wait for their answers no more requests are in flight than there are users, and a request meets only those
+of the others: of what N users send, the share 1 - 1/N (Bard 1979, Schweitzer 1979).
 """
 
 from __future__ import annotations
@@ -42,34 +45,45 @@ class Load:
 
 
 def arriving(
-    replica: Replica, job: ServingJob, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1
+    replica: Replica,
+    job: ServingJob,
+    *,
+    rate: float,
+    fit: int,
+    percentile: float = 0.5,
+    pool: int = 1,
+    users: float = INFINITE,
 ) -> Load:
-    """Poisson arrivals at one of `pool` equal replicas, `rate` requests per second each, with room for `fit` sequences.
+    """Poisson arrivals at one of `pool` equal replicas, `rate` requests per second each, with room for `fit` sequences;
+    or what the `users` of the pool send at that rate, each of whom has one request in flight at most.
 
     A request goes to the replica with the fewest in flight, so a pool queues as one: it waits where all are busy, and
     what is in flight fluctuates over the pool and not over each replica.
     """
     overload = Load(float(fit), float(fit), rate, INFINITE, INFINITE)
+    most, met = met_of(users, pool)
     prompt = replica.prompt_s(job.input_tokens)
-    prefill_share = rate * prompt
+    prefill_share = rate * prompt * met
     if fit < 1 or prefill_share >= 1.0:
         return overload
     context = job.input_tokens + job.output_tokens / 2
     per_output = rate * max(0.0, job.output_tokens - 1) / (1.0 - prefill_share)
     sequences = _settled(replica, context, per_output, fit)
     gain = per_output * _slope(replica, context, sequences)
-    if sequences >= fit or gain >= 1.0:
-        return overload
-    peak = sequences + deviations(percentile) * math.sqrt(sequences / (1.0 - gain) / pool)
+    peak = INFINITE
+    if sequences < fit and gain < 1.0:
+        peak = sequences + deviations(percentile) * math.sqrt(sequences / (1.0 - gain) / pool)
+    sequences, peak = min(sequences, most), min(peak, most)
     if peak > fit:
         return overload
     step = replica.decode_s(max(1.0, peak), context)
-    all_busy = waits_share(pool, prefill_share)
+    busy = min(rate * prompt, 1.0 - 1e-9)
+    all_busy = waits_share(pool, busy)
     tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
-    wait = tail * prompt / (1.0 - prefill_share) / pool
-    other = step * replica.tokens_per_step if sequences > 1e-3 else 0.0
+    wait = min(tail / (1.0 - busy) / pool, ahead(users, pool)) * prompt
+    other = step * replica.tokens_per_step if sequences * met > 1e-3 else 0.0
     own = replica.wait_s + max(replica.prefill_s(job.input_tokens), prompt + other)
-    ttft = wait + 0.5 * min(1.0, sequences) * other + own
+    ttft = wait + 0.5 * min(1.0, sequences * met) * other + own
     return Load(sequences, peak, rate, ttft, step / (1.0 - prefill_share))
 
 
@@ -150,6 +164,25 @@ def waits_share(pool: int, busy: float) -> float:
     for servers in range(1, pool + 1):
         blocked = load * blocked / (servers + load * blocked)
     return blocked / (1.0 - busy * (1.0 - blocked))
+
+
+def met_of(users: float, pool: int) -> tuple[float, float]:
+    """Requests in flight at one of `pool` replicas at most, and the share of the load that a request finds there.
+
+    >>> met_of(2, 4), met_of(8, 2), met_of(INFINITE, 2)
+    ((1.0, 0.0), (4.0, 0.75), (inf, 1.0))
+    """
+    most = max(1.0, users / pool)
+    return most, 1.0 - 1.0 / most
+
+
+def ahead(users: float, pool: int) -> float:
+    """Requests that one waits for at most, where each of the others has one before it.
+
+    >>> ahead(2, 2), ahead(2, 1), ahead(9, 2)
+    (0.0, 1.0, 4.0)
+    """
+    return max(0.0, users - pool) if math.isinf(users) else float(max(0, math.ceil((users - pool) / pool)))
 
 
 @lru_cache(maxsize=64)

@@ -39,7 +39,7 @@ from sizewell.sizing.predict.architecture import (
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.caches import cache_speedup, shared_cache_bytes
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
-from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations, waits_share
+from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, ahead, deviations, met_of, waits_share
 from sizewell.sizing.predict.performance.serving_replica import BYTES, KERNELS, peak_flop_per_s
 from sizewell.sizing.predict.performance.training_rows import power_factor
 from sizewell.sizing.records.jobs import Cluster, ServingJob
@@ -208,28 +208,34 @@ def _moved_per_token(model: Architecture, width: float) -> float:
     return model.layers * values * min(2.0, width)
 
 
-def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1) -> Load:
-    """Poisson arrivals of `rate` samples per second at each of `pool` devices, which queue together.
+def samples_arriving(
+    server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1, users: float = INFINITE
+) -> Load:
+    """Poisson arrivals of `rate` samples per second at each of `pool` devices, which queue together; or what the
+    `users` of the pool send, as with language models.
 
     A batch is whatever has come while the last one ran.
     """
     works = constants().arrivals
-    if fit < 1 or rate * server.sample_s >= works:
+    most, met = met_of(users, pool)
+    coming = rate * met
+    if fit < 1 or coming * server.sample_s >= works:
         return Load(float(fit), float(fit), rate, INFINITE, 0.0)
-    batch = max(1.0, rate * server.fixed_s / (works - rate * server.sample_s), rate * server.launches_s / works)
-    spread = deviations(percentile) * math.sqrt(batch / pool)
+    batch = max(1.0, coming * server.fixed_s / (works - coming * server.sample_s), coming * server.launches_s / works)
+    spread = min(deviations(percentile) * math.sqrt(batch / pool), max(0.0, most - batch))
+    batch = min(batch, most)
     peak = batch + spread if batch > 1.0 else 1.0
     if peak > fit:
         return Load(batch, peak, rate, INFINITE, 0.0)
     # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
     single_s = server.batch_s(1.0)
-    busy = rate * single_s / works
-    most = server.batch_s(batch + spread)
-    waiting = most
+    busy = coming * single_s / works
+    waiting = server.batch_s(batch + spread)
     if busy < 1.0:
         all_busy = waits_share(pool, busy)
         tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
-        waiting = min(most, tail * single_s / (2.0 * (1.0 - busy)) / pool)
+        waiting = min(waiting, tail * single_s / (2.0 * (1.0 - busy)) / pool)
+    waiting = min(waiting, ahead(users, pool) * single_s)
     return Load(batch, peak, rate, waiting + server.batch_s(peak), 0.0)
 
 
