@@ -12,6 +12,7 @@ import yaml
 from sizewell.sizing.choose.candidates import Cause
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.workloads import _parallelism
+from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.records.decision import Parallelism, Task
 from sizewell.sizing.records.jobs import TrainingJob
@@ -151,6 +152,26 @@ def test_what_a_batch_needs_to_be_launched_is_said_where_it_is_sized(facts, fiel
     assert not any("512 tokens in a record" in note for note in workload.assumptions)
     cut = any("answers are cut at 40 tokens (max_tokens), for the mean is 20" in note for note in workload.assumptions)
     assert cut == (not said or said.startswith("launch needs"))
+
+
+def test_a_release_of_an_engine_without_the_model_is_refused_by_its_type_or_name(facts, tmp_path):
+    config = {"model_type": "modernbert", "num_hidden_layers": 22, "hidden_size": 768, "num_attention_heads": 12,
+              "intermediate_size": 1152, "vocab_size": 50368, "max_position_embeddings": 8192}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    text = {"name": "rank", "kind": "inference", "model": {"config": "config.json"},
+            "traffic": {"rps": 5, "input_tokens": 300}, "resources": {"accelerators": "L4"},
+            "engine": {"name": "text-embeddings-inference", "version": "1.5"}}  # fmt: skip
+    with pytest.raises(
+        SpecError, match=r"engine\.version.* is a release without modernbert[\s\S]*write 1\.7\.0 or later"
+    ):
+        parse_spec(yaml.safe_dump(text), catalog=facts, folder=tmp_path)
+    text["engine"]["version"] = "1.7"
+    task = decide([parse_spec(yaml.safe_dump(text), catalog=facts, folder=tmp_path)], facts, stack="", on=ON)
+    assert task.workloads[0].task.model_type == "modernbert"
+    assert any("of release 1.7.0 or later" in note for note in task.workloads[0].assumptions)
+    with pytest.raises(SpecError, match=r"vllm 0\.9\.2 is a release without openai/gpt-oss-120b"):
+        spec(kind="inference", model="openai/gpt-oss-120b", engine={"name": "vllm", "version": "0.9.2"},
+             traffic={"rps": 1, "input_tokens": 500, "output_tokens": 100})  # fmt: skip
 
 
 def test_a_model_that_no_engine_has_is_launched_by_a_program_of_one_s_own(facts, tmp_path):

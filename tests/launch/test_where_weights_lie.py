@@ -5,7 +5,7 @@ import dataclasses
 import launch_cases as cases
 import pytest
 
-from sizewell.launch import reach, serving
+from sizewell.launch import images, reach, serving
 from sizewell.launch.manifests import manifests
 from sizewell.launch.run import read_run
 from sizewell.sizing.errors import ConfigError
@@ -110,6 +110,57 @@ def test_a_model_that_an_engine_has_no_layers_of_is_not_launched_on_it(engine, m
     of = served(engine, model)
     assert any("has no layers for " + model in str(each) for each in refused(of)) is lacking
     assert not refused(dataclasses.replace(of, run=dataclasses.replace(of.run, command=("python3", "serve.py"))))
+
+
+@pytest.mark.parametrize(
+    ("engine", "image", "model", "model_type", "since"),
+    [
+        ("text-embeddings-inference", "89-1.5", "/m", "modernbert", "1.7.0"),
+        ("text-embeddings-inference", "89-1.6", "/m", "modernbert", "1.7.0"),
+        ("text-embeddings-inference", "89-1.7", "/m", "modernbert", ""),
+        ("text-embeddings-inference", "89-1.5", "/m", "mpnet", "1.6.0"),
+        ("text-embeddings-inference", "89-1.6", "sentence-transformers/all-mpnet-base-v2", None, ""),
+        ("text-embeddings-inference", "89-1.8", "/m", "deberta-v2", "1.9.0"),
+        ("text-embeddings-inference", "89-1.2", "Qwen/Qwen3-Embedding-0.6B", None, "1.7.2"),
+        ("text-embeddings-inference", "89-1.2", "/m", "qwen3", "1.7.2"),
+        ("vllm", "v0.8.0", "Qwen/Qwen3-8B", None, "0.8.4"),
+        ("vllm", "v0.8.4", "Qwen/Qwen3-8B", None, ""),
+        ("vllm", "v0.9.2", "openai/gpt-oss-120b", None, "0.10.1"),
+        ("vllm", "v0.9.2", "/m", "gpt_oss", "0.10.1"),
+        ("vllm", "v0.6.0", "openai/whisper-large-v3", None, "0.7.0"),
+        ("vllm", "v0.11.0", "meta-llama/Llama-3.2-11B-Vision-Instruct", None, "0.6.2 or later before 0.11.0"),
+        ("vllm", "v0.6.6", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", None, ""),
+    ],
+)
+def test_a_release_without_the_model_is_not_launched(engine, image, model, model_type, since):
+    """By the type of the configuration where the spec gave one, whatever its folder is called."""
+    of = served(engine, model)
+    repository = IMAGES[engine].rpartition(":")[0]
+    task = of.task.model_copy(update={"model_type": model_type})
+    run = dataclasses.replace(of.run, image=f"{repository}:{image}")
+    of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task), run=run)
+    try:
+        serving.possible(of)
+        faults = []
+    except ConfigError as error:
+        faults = [each for each in error.faults if "is a release of" in each.message]
+    assert len(faults) == bool(since)
+    assert all(since in each.fix and each.path == "run.chat.image" for each in faults)
+    own = dataclasses.replace(of, run=dataclasses.replace(run, command=("serve",)))
+    serving.possible(own)
+
+
+def test_a_type_that_no_release_has_is_refused_and_said_where_its_export_runs():
+    of = served("text-embeddings-inference", "/m")
+    of = dataclasses.replace(
+        of, plan=dataclasses.replace(of.plan, task=of.task.model_copy(update={"model_type": "electra"}))
+    )
+    assert any("text-embeddings-inference has no layers for electra" in each for each in refused(of))
+    machine = dataclasses.replace(of.machine, accelerator="", runtime="cpu")
+    run = dataclasses.replace(of.run, image="ghcr.io/huggingface/text-embeddings-inference:cpu-1.8")
+    cpu = dataclasses.replace(of, machine=machine, run=run)
+    assert not any("electra" in each for each in refused(cpu))
+    assert any("no layers for electra" in each and "ONNX" in each for each in images.doubts(cpu))
 
 
 def refused(of):

@@ -220,7 +220,7 @@ def doubts(launch: Launch) -> list[str]:
         f"`pip install {package}` of the same release, and name that one"
         for package in sorted(lacking)
     ]
-    said += [*_own_code(launch), *_stored(launch)]
+    said += [*_own_code(launch), *_stored(launch), *_exported(launch)]
     return [doubt for doubt in (unknown(launch), *said) if doubt]
 
 
@@ -287,9 +287,34 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
         release_of = f"a release of {own}" if own else f"one with {engine.name}"
         return [*wrong, Fault(path=at, message=message, fix=f"set {at} to {release_of}{other}")]
     version = release(image)
+    if engine is not None and (said := _other_release(launch, engine)) and launch.machine.runtime not in engine.onnx_on:
+        wrong.append(Fault(path=at, message=f"{said[0]}, and would end at start", fix=said[1]))
     if engine is None or own is None or not version or not _is(_repository(image), own):
         return wrong
     return [*wrong, *_flags(launch, engine, version, command)]
+
+
+def _other_release(launch: Launch, engine: InferenceEngine) -> tuple[str, str] | None:
+    """That the image's release of an engine has no such model, and which has; None where it has, or nobody knows."""
+    run, task, version = launch.run, launch.task, release(launch.run.image)
+    row = engine.served(run.model, task.model, model_type=task.model_type)
+    if row is None or not row.since or not version or engine.name not in engines_in(run.image) or run.command:
+        return None
+    what = task.model_type or next(name for name in (run.model, task.model) if name and row.fits(name))
+    at = f"run.{launch.plan.name}.image"
+    fix = f"set {at} to release {row.releases}"
+    return None if row.in_release(version) else (f"{run.image} is a release of {engine.name} without {what}", fix)
+
+
+def _exported(launch: Launch) -> list[str]:
+    """That an image for processors loads a model whose type its engine has not where it is exported to ONNX alone."""
+    run, task = launch.run, launch.task
+    engine = ENGINES.get(run.engine or task.engine or "") or engine_for(task.family, launch.machine.runtime)
+    if launch.machine.runtime not in engine.onnx_on or run.command:
+        return []
+    lacking = engine.without(run.model, task.model, model_type=task.model_type)
+    said = _other_release(launch, engine) or ((f"{engine.name} has no layers for {lacking}", "") if lacking else None)
+    return [f"{said[0]}: it starts where {run.model or task.model} has an ONNX export (model.onnx)"] if said else []
 
 
 def _generation(launch: Launch) -> list[Fault]:

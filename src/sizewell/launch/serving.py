@@ -265,9 +265,9 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{engine.name} does not serve {task.family} models",
         f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",
     )
-    lacking = engine.without(run.model, task.model)
+    lacking = engine.without(run.model, task.model, model_type=task.model_type)
     must(
-        own or not lacking,
+        own or not lacking or launch.machine.runtime in engine.onnx_on,
         "command",
         f"is missing: {engine.name} has no layers for {lacking}, and would end at start",
         f"give {at}.command and an image that has it, or set {at}.engine to one that has it",

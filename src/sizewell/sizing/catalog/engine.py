@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Final, Literal
+
+from sizewell import csvtables
 
 Meaning = Literal[
     "model",
@@ -119,6 +122,35 @@ class Conversion:
         return (not self.since or newest >= numbers(self.since)) and (not self.until or newest < numbers(self.until))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A row of engines/models.csv: which releases of an engine have models of some types; the first that fits counts.
+
+    By the `model_type` of a configuration where it is known, else by words in the last part of a name.
+    """
+
+    engine: str  # name of its releases
+    types: str = ""  # values of `model_type`, with spaces between
+    names: str = ""  # pattern of whole words of a name
+    since: str = ""  # the first release that has them; "" for none
+    until: str = ""  # the first that has them no more; "" where the newest that was read has them
+    source: str
+
+    def fits(self, name: str) -> bool:
+        pattern = rf"(?:^|[-_.])(?:{self.names})(?=$|[-_.])"
+        return bool(self.names) and re.search(pattern, name.rstrip("/").rpartition("/")[2], re.IGNORECASE) is not None
+
+    def in_release(self, release: tuple[int, ...]) -> bool:
+        """Whether a release has them; a tag of two numbers moves with the newest of these."""
+        newest = (*release, 10**6) if len(release) == 2 else release
+        return bool(self.since) and newest >= numbers(self.since) and not (self.until and newest >= numbers(self.until))
+
+    @property
+    def releases(self) -> str:
+        """Those that have them, in words."""
+        return f"{self.since} or later" + (f" before {self.until}" if self.until else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """Which GPUs an image runs on: the first word of its tag, compute capabilities times ten, and its first release."""
@@ -176,7 +208,8 @@ class InferenceEngine:
     lacks: Mapping[str, str] = field(
         default_factory=dict
     )  # family -> the package for it that its own images are without
-    unserved: str = ""  # pattern of the names and types of models whose layers it has not
+    types_read: bool = False  # whether models.csv has every type that it serves
+    onnx_on: frozenset[str] = frozenset()  # runtimes whose images load a model of any type where it is exported to ONNX
     package: str = ""  # name of its releases: `<package>_flags.json` beside the record has the flags of each
 
     @property
@@ -199,20 +232,38 @@ class InferenceEngine:
         """
         return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
 
-    def without(self, *models: str | None) -> str:
-        """The first of a model's names (the last part of it counts), or its type, whose layers the engine has not; ""
-        where none is known.
+    def served(self, *names: str | None, model_type: str | None = None) -> Served | None:
+        """Which of its releases have a model, by its type where one is known; None where nothing is written down.
+
+        >>> from sizewell.sizing.catalog.engines import ENGINES
+        >>> vllm = ENGINES["vllm"]
+        >>> vllm.served("Qwen/Qwen3-8B").since, vllm.served("me/mine", model_type="gpt_oss").since
+        ('0.8.4', '0.10.1')
+        >>> vllm.served("deepseek-ai/DeepSeek-R1-Distill-Llama-8B"), vllm.served("/mnt/qwen3/mine")
+        (None, None)
+        """
+        rows = [row for row in _served() if row.engine == self.package]
+        if model_type:
+            return next((row for row in rows if model_type in row.types.split() or row.fits(model_type)), None)
+        return next((row for name in names if name for row in rows if row.fits(name)), None)
+
+    def without(self, *names: str | None, model_type: str | None = None) -> str:
+        """The first of a model's names, or its type, whose layers no release of the engine has; "" where none is known.
 
         >>> from sizewell.sizing.catalog.engines import ENGINES
         >>> lacking = ENGINES["vllm"].without
-        >>> lacking("google-t5/t5-large"), lacking("deberta-v2"), lacking("sentence-transformers/all-mpnet-base-v2")
-        ('google-t5/t5-large', 'deberta-v2', 'sentence-transformers/all-mpnet-base-v2')
-        >>> lacking("BAAI/bge-m3", "xlm-roberta", None), lacking("google/t5gemma-2b"), lacking("/mnt/led-x/qwen3-8b/")
+        >>> lacking("google-t5/t5-large"), lacking("/m", model_type="deberta-v2"), lacking("x/all-mpnet-base-v2")
+        ('google-t5/t5-large', 'deberta-v2', 'x/all-mpnet-base-v2')
+        >>> lacking("BAAI/bge-m3"), lacking(None, model_type="xlm-roberta"), lacking("/mnt/led-x/qwen3-8b/")
         ('', '', '')
+        >>> ENGINES["text-embeddings-inference"].without("/m", model_type="electra")
+        'electra'
         """
-        pattern = re.compile(rf"(?:^|[-_.])(?:{self.unserved})(?=$|[-_.])", re.IGNORECASE)
-        parts = ((name, name.rstrip("/").rpartition("/")[2]) for name in models if name and self.unserved)
-        return next((name for name, last in parts if pattern.search(last)), "")
+        if model_type:
+            row = self.served(model_type=model_type)
+            return model_type if (row is None and self.types_read) or (row is not None and not row.since) else ""
+        rows = {name: self.served(name) for name in names if name}
+        return next((name for name, row in rows.items() if row is not None and not row.since), "")
 
     def converting(self, weights: str, release: tuple[int, ...]) -> str | None:
         """The word that asks a release for a format; the oldest where the release is not known, None where it cannot.
@@ -256,6 +307,11 @@ class InferenceEngine:
             return name
         spelt = flag.values.get(str(value), str(value))
         return [*name, spelt] if spelt else []
+
+
+@cache
+def _served() -> tuple[Served, ...]:
+    return tuple(csvtables.read(Served, Path(__file__).parent / "engines/models.csv"))
 
 
 @cache

@@ -915,9 +915,14 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
 
 
 def unserved(engine: InferenceEngine, spec: WorkloadSpec) -> str:
-    """The model, by its name or the type in its configuration, that the engine has not; "" where nothing is known."""
+    """The model, by its configuration's type or its name, that the engine has not; "" where nothing is known."""
+    return engine.without(spec.model.name if spec.model else None, model_type=type_of(spec))
+
+
+def type_of(spec: WorkloadSpec) -> str | None:
+    """The `model_type` of the model's config.json; None of a model that is known by its name."""
     config = (spec.model.config if spec.model else None) or {}
-    return engine.without(spec.model.name if spec.model else None, str(config.get("model_type") or ""))
+    return str(config.get("model_type") or "") or None
 
 
 def _usual_engine(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sizewell.sizing.billing.costing import BILLED_GIGABYTE
 from sizewell.sizing.catalog.compatibility import capability
+from sizewell.sizing.catalog.engine import numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.kernels import missing
@@ -32,7 +33,7 @@ from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import Option, leaving_usd, zones_of
 from sizewell.sizing.choose.quantized import quantized
-from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in, unserved
+from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in, type_of, unserved
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
@@ -231,7 +232,9 @@ def _served_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> t
     build = engine.build_for(capability(accelerator.key, accelerator.family)) if has_cuda else None
     if build is not None:
         tag = f"{build.word}-VERSION" if build.word else "VERSION"
-        since = f", of release {build.since} or later" if build.since else ""
+        row = engine.served(task.model, model_type=task.model_type)
+        least = max((each for each in (build.since, row.since if row else "") if each), key=numbers, default="")
+        since = f", of release {least} or later" if least else ""
         return (
             f"launched with the image of {engine.name} for {accelerator.name}: {engine.images['cuda']}:{tag}{since}",
         )
@@ -554,6 +557,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
     named = model.name or model.config_path
     fields: dict[str, Any] = {
         "model": named,
+        "model_type": type_of(sizing.spec),
         "dimensions": None if named else dimensions_of(made),
         "not_built_in": (None if named else not_built_in(made)) or None,
         "family": served_family(made),

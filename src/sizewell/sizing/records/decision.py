@@ -230,6 +230,7 @@ class Task(_Record):
     """What the machines are to do, as the spec says it and a job's template needs it; None: does not apply."""
 
     model: str | None = None  # a name of the catalog, or the path of a config.json; None: by its dimensions
+    model_type: str | None = None  # of a config.json, as an engine looks for its layers
     dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
     not_built_in: tuple[str, ...] | None = None  # what the entry scripts' own transformer lacks of it
     engine: str | None = None  # software that the spec names; None: what is launched by default

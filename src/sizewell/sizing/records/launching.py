@@ -135,7 +135,7 @@ def beyond_batch(task: Task) -> tuple[Beyond, ...]:
     [False, True]
     """
     if task.family in (None, "decoder"):
-        if lacking := ENGINES["vllm"].without(task.model):
+        if lacking := ENGINES["vllm"].without(task.model, model_type=task.model_type):
             message = f"is {lacking}: vLLM, which batch_infer.py runs, has no such model"
             return (Beyond(path="task.model", message=message, software="transformers' generate"),)
         if task.output_tokens:

@@ -113,6 +113,8 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
         faults.append(
             _fault("engine.name", f"{spec.engine.name} is software for {SOFTWARE[spec.engine.name].work}", other)
         )
+    if other_release := _without_the_model(spec):
+        faults.append(_fault("engine.version", *other_release, spec.engine.version if spec.engine else None))
     if spec.engine is not None and spec.training is not None:
         able = SOFTWARE[spec.engine.name].methods
         if spec.training.method not in able:
@@ -406,6 +408,19 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
         )
         faults.append(_fault("slo.ttft", message, "make latency the larger one"))
     return faults
+
+
+def _without_the_model(spec: WorkloadSpec) -> tuple[str, str] | None:
+    """That the release of an engine has not the model, and the way out; None where it has, or nobody knows."""
+    engine = ENGINES.get(spec.engine.name) if spec.engine else None
+    digits = re.match(r"\d+(?:\.\d+)*", spec.engine.version or "") if spec.engine else None
+    if engine is None or digits is None or spec.model is None:
+        return None
+    model_type = str((spec.model.config or {}).get("model_type") or "") or None
+    row = engine.served(spec.model.name, model_type=model_type)
+    if row is None or not row.since or row.in_release(numbers(digits[0])):
+        return None
+    return f"{engine.name} {digits[0]} is a release without {model_type or spec.model.name}", f"write {row.releases}"
 
 
 def _before_drafts(engine: Engine, speculative: Speculative) -> tuple[str, str] | None:

@@ -43,6 +43,8 @@ ENGINE = InferenceEngine(
     predicted_as="text-embeddings-inference",
     image_example=f"{REPOSITORY}:cpu-1.8",
     model_example="a name on the Hub, or a folder",
+    types_read=True,
+    onnx_on=frozenset({"cpu"}),  # backends/src/lib.rs: its images for processors are built with ONNX Runtime
     package="text-embeddings-inference",
     # the histogram te_request_duration is recorded by record_metrics of router/src/lib.rs, in seconds
     source="github.com/huggingface/text-embeddings-inference v1.9.3: README.md and router/src",

@@ -69,10 +69,5 @@ ENGINE = InferenceEngine(
     # Windows: github.com/vllm-project/vllm/issues/33133 and pull/33318, of January 2026; of later releases not read.
     # Images: its draft model refuses them, still in 0.20.2 (github.com/vllm-project/vllm/issues/42005).
     undrafted={"windows": ("0.15",), "images": ("0.15", "0.16", "0.17", "0.18", "0.19", "0.20")},
-    # Not in the registry of models of vLLM 0.33.0, whose backend for models of Transformers takes what has
-    # _supports_attention_backend there (models/*/modeling_*.py of 5.24); BART and mBART need a plug-in.
-    unserved=r"m?deberta\w*|mpnet|ibert|roformer|nystromformer|megatron-bert|data2vec\w*|longformer|led|big-?bird|"
-    r"layoutlm\w*|funnel|squeezebert|xlnet|fnet|canine|reformer|convbert|luke|(?:m|um|by|long|code)?t5|mt0|m?bart|pegasus|"
-    r"marian|opus-mt|m2m-?100|nllb",
     package="vllm",
 )
