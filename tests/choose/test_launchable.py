@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -152,6 +153,26 @@ def test_what_a_batch_needs_to_be_launched_is_said_where_it_is_sized(facts, fiel
     assert not any("512 tokens in a record" in note for note in workload.assumptions)
     cut = any("answers are cut at 40 tokens (max_tokens), for the mean is 20" in note for note in workload.assumptions)
     assert cut == (not said or said.startswith("launch needs"))
+
+
+@pytest.mark.parametrize("accelerators", [{"trainium2": 16}, {"mi300x": 8}, {"tpu-v5p": 8}, {"inferentia2": 12}])
+@pytest.mark.parametrize("method", ["qlora", "dpo", "lora"])
+def test_the_way_out_of_a_method_that_a_device_has_not_is_a_way(facts, accelerators, method):
+    """Followed as it is written, until it is sized or another device is named."""
+    given = {"kind": "fine-tuning", "model": {"name": "meta-llama/Llama-3.1-8B"}, "resources": {},
+             "training": {"method": method, "tokens": "5M", "sequence_length": 2048}}  # fmt: skip
+    if method != "dpo":
+        given["training"]["lora"] = {"rank": 16, "targets": "all-linear"}
+    given["resources"]["accelerators"] = accelerators
+    sizing = size_one(spec(**given), facts, stack="", on=ON)
+    refused = [each for each in sizing.rejections if each.cause is Cause.RUNTIME]
+    for way in {each.relax for each in refused}:
+        if key := re.match(r"use training\.method: (\w+) with model\.weights: (\w+)", way):
+            given["training"]["method"], given["model"]["weights"] = key.groups()
+            sizing = size_one(spec(**given), facts, stack="", on=ON)
+            assert sizing.options
+        else:
+            assert way in ("use a GPU", "use Trainium")
 
 
 def test_a_release_of_an_engine_without_the_model_is_refused_by_its_type_or_name(facts, tmp_path):

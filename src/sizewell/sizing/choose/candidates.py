@@ -598,6 +598,11 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
     """As `_runtime`: what has no kernels or no units for the precision of the work."""
     runtime = accelerator.runtime
     weights = job.weights or getattr(job, "precision", "bf16")
+    if need.training is not None and accelerator.family == "inferentia":
+        return f"{accelerator.name} is built for inference; use Trainium for training", "use Trainium"
+    if need.training is not None and need.training.method == "qlora" and runtime != "cuda":
+        way = "use training.method: lora with model.weights: bf16, or a GPU of NVIDIA"
+        return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}", way
     if runtime != "cuda" and weights not in _FORMATS[runtime]:
         way = f"use model.weights: {' or '.join(sorted(_FORMATS[runtime]))}"
         return f"{weights} weights have no released kernels for {runtime}", way
@@ -617,11 +622,6 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
             return f"{accelerator.name} has no {precision} units", f"use model.precision: {instead}"
         if need.training.preference and runtime not in SOFTWARE["trl"].runtimes:
             return f"TRL, which trains by {need.training.preference}, has no release for {runtime}", "use a GPU"
-        if need.training.method == "qlora" and runtime != "cuda":
-            way = "use training.method: lora, or a GPU of NVIDIA"
-            return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}", way
-        if accelerator.family == "inferentia":
-            return f"{accelerator.name} is built for inference; use Trainium for training", "use Trainium"
     return "", ""
 
 

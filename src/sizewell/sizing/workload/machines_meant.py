@@ -178,7 +178,9 @@ def _meant(key: str, section: Mapping[str, object], top: bool) -> str:
     if key not in (*types, *of_each, *counts):
         plain = not _is_name(section.get(key)) and not isinstance(section.get(key), list)
         counts_them = plain and _IN_ALL.fullmatch(name) and (name != "gpu" or top)
-        return "" if not counts_them or name in _TYPE else f"leave it out: how many are needed is found; gpus: {_EXAMPLE}"
+        return (
+            "" if not counts_them or name in _TYPE else f"leave it out: how many are needed is found; gpus: {_EXAMPLE}"
+        )
     hosts = next((section[each] for each in _HOSTS if each in section), 1)
     many = hosts if type(hosts) is int else 0
     if key in of_each and not types:
