@@ -281,8 +281,9 @@ def test_a_measurement_is_not_held_against_another_decision(world: Pretend, smal
         "utilization: 40%\n"
     )
     assert line("write", small, "--observed", "seen.yaml")[0] == 0
-    decision = Path("stacks/decisions/trial.json")
-    decision.write_text(decision.read_text() + "\n")
+    journal_file = Path(".sizewell/evidence/trial.json")
+    notes = json.loads(journal_file.read_text())
+    journal_file.write_text(json.dumps({**notes, "decision": "0" * 64}))
     code, _, err = line("write", small, "--observed", "seen.yaml")
     assert (code, "was sized again since it ran" in err) == (64, True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,7 @@ EXAMPLES = """examples:
   sizewell evidence resume trial                      after a crash; or clean: take it down
   sizewell evidence write trial                       the record, shown
   sizewell evidence write trial --bill focus.csv --key ~/.ssh/id_ed25519 --yes
+  sizewell evidence probe http://127.0.0.1:8000 --model NAME --output bench.json
   sizewell evidence add .sizewell/evidence/records/2026-11-28-aws-us-east-1-1a2b3c4d.json
 
 exit code: 0 done and nothing is left, 4 the decision is out of date, 6 a stage failed and nothing
@@ -160,7 +162,7 @@ def clean(args: Arguments) -> int:
 @_of_a_run
 @click.option("--key", type=PATH, metavar="FILE", help="an SSH key of yours that signs it")
 @click.option("--bill", type=PATH, multiple=True, metavar="FILE", help="FOCUS export with what the run cost")
-@click.option("--observed", type=PATH, metavar="FILE", help="measurement, as of `size --observed`, during the run")
+@click.option("--observed", type=PATH, metavar="FILE", help="measurement during the run, as `size --observed` takes it")
 @click.option("--yes", is_flag=True, help="write it under .sizewell/evidence/records")
 @_json
 def write(args: Arguments) -> int:
@@ -191,6 +193,41 @@ def write(args: Arguments) -> int:
         write_whole(target, record.to_json())
         output.note(f"wrote {project.shown(target)}; to file it: sizewell evidence add {project.typed(target)}")
         return 0
+
+
+@command.command("probe", help="Ask a served model many times, and write how fast it answers.")
+@click.argument("url", help="its address, as http://127.0.0.1:8000; it is asked at /v1/completions")
+@click.option("--model", required=True, metavar="NAME", help="as the server names it")
+@click.option("--clients", type=click.IntRange(1, 256), default=8, help="that wait for their answers (default: 8)")
+@click.option("--requests", type=click.IntRange(1, 10_000), default=200, help="in all (default: 200)")
+@click.option("--input-tokens", type=click.IntRange(1, 100_000), default=500, help="of a prompt (default: about 500)")
+@click.option("--output-tokens", type=click.IntRange(2, 10_000), default=150, help="at most (default: 150)")
+@click.option("--output", "target", type=PATH, metavar="FILE", help="write it here (default: print it)")
+def probe(args: Arguments) -> int:
+    from sizewell.evidence.probe import Load, probe
+
+    if not args.url.startswith(("http://", "https://")):
+        raise UsageError(f"URL: must begin with http:// or https://, got {args.url!r}")
+    load = Load(
+        clients=args.clients,
+        requests=args.requests,
+        input_tokens=args.input_tokens,
+        output_tokens=args.output_tokens,
+    )
+    with output.progress(f"asking {args.url}") as tell:
+        found = probe(args.url, args.model, load, begun=tell)
+    if args.target is None:
+        output.print_json(found)
+        return 0
+    output.write_file(args.target, [json.dumps(found, indent=1) + "\n"], "--output")
+    file = project.typed(args.target)
+    first, each = found["mean_ttft_ms"], found.get("mean_tpot_ms", 0.0)
+    print(
+        f"{found['completed']} answers: {first:.0f} ms to the first token, {each:.1f} ms for each further one, ", end=""
+    )
+    print(f"{found['output_throughput']:.0f} tokens a second; {found['failed']} failed")
+    output.note(f"beside its prediction: sizewell size SPEC --observed {file}")
+    return 0
 
 
 @command.command("add", help="Check a signed record and file it under evidence/, with the page of all of them.")
@@ -468,16 +505,19 @@ def _moment(cell: object) -> datetime:
 
 def _measured(notes: Notes, path: Path) -> Stage:
     """A measurement of the run beside what its decision predicts."""
-    from sizewell.evidence.journal import digest_of
     from sizewell.evidence.record import Stage
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.observed import read_observed
+    from sizewell.sizing.workload.measured import kinds
 
-    stack, root = notes.stack, project.root()
-    measured, decision = read_observed(path, load()), _decision(root, stack)
-    if notes.decision not in ("", digest_of(project.decision_path(root, stack))):
+    stack = notes.stack
+    decision = _decision(project.root(), stack)
+    if notes.decision not in ("", decision.digest()):
         fix = f"take back the decision that ran, or run again: sizewell evidence run {stack}"
         raise UsageError(f"--observed: {stack} was sized again since it ran, and predicts something else\n  fix: {fix}")
+    if kinds([path])[0]:
+        return Stage(stage="measured", outcome="passed", figures=_times(stack, decision, path))
+    measured = read_observed(path, load())
     workload = next((w for w in decision.workloads if w.spec.name == measured.workload), None)
     types = {pool.instance_type for pool in workload.pools} if workload else set()
     if workload is None or measured.running.instance_type not in types:
@@ -495,6 +535,40 @@ def _measured(notes: Notes, path: Path) -> Stage:
     output.note(f"the same file sizes it by what was measured: sizewell size SPEC --observed {project.typed(path)}")
     figures: Any = {name: float(value) for name, value in pairs.items() if value is not None}
     return Stage(stage="measured", outcome="passed", figures=figures)
+
+
+def _times(stack: str, decision: Decision, path: Path) -> Any:
+    """What a load test of the stack's served model measured, beside what is predicted of that load."""
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.choose.as_measured import compare
+    from sizewell.sizing.choose.observed import Service
+    from sizewell.sizing.workload.measured import read_all
+    from sizewell.sizing.workload.read import read_spec
+
+    runs, served = read_all([path]), [w for w in decision.workloads if "ttft_s" in w.performance.figures]
+    if len(runs) != 1 or len(served) != 1:
+        what = f"has {len(runs)} load tests, and {stack} {len(served)} served language models"
+        raise ConfigError(
+            [Fault(path="", message=what, fix="name one load test of a stack with one")], subject=str(path)
+        )
+    (workload,) = served
+    pool, folder = workload.pools[0], project.root() / "stacks/specs" / stack
+    specs = [spec for each in sorted(folder.glob("*.yaml")) if (spec := read_spec(each)).name == workload.spec.name]
+    if [spec.digest() for spec in specs] != [workload.spec.digest]:
+        what = f"the spec of {workload.spec.name} in {project.shown(folder)} is not the one that was decided"
+        raise UsageError(f"--observed: {what}\n  fix: take it back as it was")
+    running = {"on": f"{pool.cloud}/{pool.region}", "instance_type": pool.instance_type}
+    service = Service.model_validate(
+        {"workload": workload.spec.name, "running": {**running, "nodes": max(pool.nodes_initial, 1)}}
+    )
+    ((_, _, rows),) = compare(specs[0], runs, service, load(), on=decision.decided_on).runs
+    found = json.loads(path.read_text(encoding="utf-8")).get("output_throughput")
+    figures = {"output_tokens_per_s_measured": float(found)} if isinstance(found, int | float) else {}
+    for row in rows:
+        if row.statistic == "mean" and row.figure in ("ttft", "tpot"):
+            figures[f"{row.figure}_s_measured"] = round(row.measured_s, 6)
+            figures[f"{row.figure}_s_predicted"] = round(row.predicted_s, 6)
+    return figures
 
 
 def _checked(path: Path, signers: Path) -> Record:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import time
@@ -77,7 +76,7 @@ class Notes(_Kept):
     tagged: list[str] = Field(default_factory=list)  # names of what was still there when somebody looked last
     unseen: dict[str, int] = Field(default_factory=dict)  # by stack: what may be in no state, and nobody could look up
     engine: dict[str, str] = Field(default_factory=dict)  # the process of `pulumi` that runs, or was cut off
-    decision: str = ""  # the digest of the file that was run; "": of a release that did not note it
+    decision: str = ""  # the digest of the decision that was run; "": of a release that did not note it
     started_s: float
     seen_s: float  # the time of day at the last word
     ended_s: float | None = None
@@ -199,11 +198,6 @@ class Journal:
 def path_of(root: Path, stack: str) -> Path:
     """The journal of a stack's run."""
     return root / FOLDER / f"{stack}.json"
-
-
-def digest_of(path: Path) -> str:
-    """By which a decision is known."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def unfinished(root: Path) -> list[str]:

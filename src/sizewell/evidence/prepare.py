@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sizewell.clouds.preflight.rights import needed
-from sizewell.evidence.journal import Notes, digest_of
+from sizewell.evidence.journal import Notes
 from sizewell.evidence.record import STAGES, Machine, Name, Package
 from sizewell.evidence.record import version as allowed_version
 from sizewell.evidence.world import longest_guard_s
@@ -89,7 +89,7 @@ def prepared(
         ],
         clouds=sorted({pool.cloud for pool in pools}),
         regions=sorted({pool.region for pool in pools}),
-        decision=digest_of(root / "stacks/decisions" / f"{stack}.json"),
+        decision=decision.digest(),
         started_s=now.timestamp(),
         seen_s=now.timestamp(),
     )

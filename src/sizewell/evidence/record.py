@@ -99,6 +99,11 @@ Figure = Literal[
     "memory_bytes_predicted",
     "rps_measured",
     "utilization_measured",
+    "ttft_s_measured",  # to the first token
+    "ttft_s_predicted",
+    "tpot_s_measured",  # for each further one
+    "tpot_s_predicted",
+    "output_tokens_per_s_measured",
 ]
 CLOCKS_DIFFER: Final = timedelta(hours=1)
 _VERSION: Final = r"v?\d{1,4}\.\d{1,4}(\.\d{1,6})?((a|b|rc|-alpha\.|-beta\.|-rc\.|\.dev|\.post)\d{1,10})?"
