@@ -126,7 +126,7 @@ def test_every_row_has_its_source_and_a_day_that_is_not_ahead_of_the_newest_pric
     for row in rows:
         assert row.source, row
         # lists are as old as the copy that was read: Azure's of models is of September, its retirements of last December
-        retirements = dict.fromkeys(("machine", "runtime", "sku", "service"), date(2025, 12, 18))
+        retirements = dict.fromkeys(("machine", "runtime", "sku", "service", "closed"), date(2025, 12, 18))
         oldest = {"model": date(2026, 9, 1), **retirements}.get(getattr(row, "kind", ""), date(2026, 11, 1))
         if row.source.endswith("at a70eca3"):  # the copy of endoflife.date that was read
             oldest = min(oldest, date(2026, 8, 22))

@@ -1,15 +1,23 @@
 """What ages of a plan is told with its end, what happens then, and the command that mends it."""
 
+import re
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
+import pulumi_aws
+import pulumi_azure_native
+import pulumi_gcp
 import pytest
 
 from sizewell.resources.ages import Aging, aging, kubernetes, pressing
+from sizewell.resources.readers import offers
 from sizewell.resources.recorded import UNKNOWN, RecordedResource
+from sizewell.resources.values import cloud_of
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog import lifetimes
 from sizewell.sizing.catalog.machine_prices import is_listed
+from sizewell.sizing.catalog.systems import ended_service
 
 KNOWN = lifetimes.load()
 ON = date(2026, 11, 26)
@@ -752,3 +760,146 @@ def test_the_way_out_of_a_retired_size_of_azure_is_a_size_with_a_price():
     listed = {shape.instance_type for shape in catalog.load().shapes}
     assert named
     assert [size for size in sorted(named) if size not in listed and not is_listed("azure", size)] == []
+
+
+AGENT, PROFILE = "aws:bedrock/agentAgent:AgentAgent", "aws:bedrock/inferenceProfile:InferenceProfile"
+THROUGHPUT = "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput"
+ARN = "arn:aws:bedrock:us-east-1::foundation-model/"
+
+
+@pytest.mark.parametrize(
+    ("resource", "said"),
+    [
+        (made(AGENT, foundationModel="anthropic.claude-v2:1"), "anthropic.claude-v2:1 of Amazon Bedrock: support ended on"),
+        (made(AGENT, foundationModel="eu.anthropic.claude-3-5-sonnet-20240620-v1:0"), "ended on 2026-07-30; requests"),
+        (made(AGENT, foundationModel="us.anthropic.claude-opus-4-1-20250805-v1:0"), "support ends in 42 days"),
+        (made(AGENT, foundationModel="global.anthropic.claude-sonnet-4-20250514-v1:0"), "support ended on 2026-10-14"),
+        (made("aws-native:bedrock:Agent", foundationModel="amazon.titan-text-express-v1"), "had ended by then"),
+        (made(THROUGHPUT, modelArn=f"{ARN}anthropic.claude-v2:1:200k"), "support ended on 2025-07-21"),
+        (made(THROUGHPUT, modelArn=f"{ARN}meta.llama3-70b-instruct-v1:0"), "sells no new provisioned throughput"),
+        (made(PROFILE, modelSource={"copyFrom": f"{ARN}anthropic.claude-3-sonnet-20240229-v1:0"}), "2026-07-30"),
+        (
+            made(PROFILE, modelSource={"copyFrom": "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.meta.llama3-2-1b-instruct-v1:0"}),
+            "eu.meta.llama3-2-1b-instruct-v1:0 of Amazon Bedrock: support ended on 2026-07-07",
+        ),
+        (made("aws:bedrock/customModel:CustomModel", baseModelIdentifier=f"{ARN}cohere.command-text-v14"), "2025-08-12"),
+        (made(LAMBDA, environment={"variables": {"MODEL": "anthropic.claude-3-haiku-20240307-v1:0"}}), "2026-09-10"),
+        (made("gcp:cloudrunv2/service:Service", template={"containers": [{"envs": [{"value": "gemini-1.5-pro-002"}]}]}), "Vertex AI"),
+        (made("gcp:dialogflow/cxGenerator:CxGenerator", llmModelSettings={"model": "gemini-2.0-flash-001"}), "2026-06-01"),
+        (made(AGENT, foundationModel="anthropic.claude-sonnet-4-6"), ""),
+        (made(AGENT, foundationModel="amazon.nova-lite-v1:0"), ""),
+        (made(AGENT, foundationModel="eu.anthropic.claude-haiku-4-5-20251001-v1:0"), ""),
+        (made(AGENT, foundationModel="meta.llama3-70b-instruct-v1:0"), ""),
+        (made(THROUGHPUT, modelArn=f"{ARN}amazon.nova-pro-v1:0"), ""),
+        (replace(made(THROUGHPUT, modelArn=f"{ARN}meta.llama3-70b-instruct-v1:0"), outputs={"id": "1"}), ""),
+        (made("aws:iam/policy:Policy", policy={"Statement": [{"Resource": f"{ARN}anthropic.claude-v2:1"}]}), ""),
+        (made("aws:route53/record:Record", name="meta.example.com", records=["amazon.titan.example"]), ""),
+        (made("gcp:cloudrunv2/service:Service", template={"containers": [{"envs": [{"value": "gemini-3.5-flash"}]}]}), ""),
+    ],
+)  # fmt: skip
+def test_a_model_of_a_cloud_s_own_service_is_told_by_any_of_its_names(resource, said):
+    found = [each.detail for each in pressing(aging([resource], KNOWN, date(2026, 11, 27)))]
+    assert (len(found), said in "".join(found)) == (1 if said else 0, True)
+
+
+CANARY, RUNNER = "aws:synthetics/canary:Canary", "aws:apprunner/service:Service"
+FLOW_LOG, VM, CLASSIC_VM = (
+    "azure-native:network:FlowLog",
+    "azure-native:compute:VirtualMachine",
+    "azure:compute/virtualMachine:VirtualMachine",
+)
+GROUP = "urn:pulumi:dev::p::azure-native:network:NetworkSecurityGroup::web"
+VHD = {"createOption": "FromImage", "vhd": {"uri": "https://a.blob.core.windows.net/vhds/os.vhd"}}
+MANAGED = {"createOption": "FromImage", "managedDisk": {"storageAccountType": "Premium_LRS"}}
+NETWORK = "/subscriptions/0/resourceGroups/n/providers/Microsoft.Network/"
+
+
+def app_runner(runtime):
+    values = {"runtime": runtime, "startCommand": "run"}
+    return made(
+        RUNNER, sourceConfiguration={"codeRepository": {"codeConfiguration": {"codeConfigurationValues": values}}}
+    )
+
+
+def vm(os_disk, *data_disks):
+    return made(VM, storageProfile={"osDisk": os_disk, "dataDisks": list(data_disks)})
+
+
+@pytest.mark.parametrize(
+    ("resource", "said"),
+    [
+        (made(CANARY, runtimeVersion="syn-nodejs-puppeteer-3.9"), "nodejs-puppeteer 3.9: support ended on 2024-01-08"),
+        (made(CANARY, runtimeVersion="syn-nodejs-puppeteer-3.5"), "it is older than 3.8"),
+        (made(CANARY, runtimeVersion="syn-1.0"), "nodejs-puppeteer 1.0"),
+        (made(CANARY, runtimeVersion="syn-nodejs-2.2"), "nodejs-puppeteer 2.2"),
+        (made(CANARY, runtimeVersion="syn-python-selenium-1.0"), "python-selenium 1.0"),
+        (made("aws-native:synthetics:Canary", runtimeVersion="syn-python-selenium-5.1"), "ended on 2026-02-03"),
+        (made(CANARY, runtimeVersion="syn-nodejs-puppeteer-15.0"), ""),
+        (made(CANARY, runtimeVersion="syn-python-selenium-8.0"), ""),
+        (made(CANARY, runtimeVersion="syn-nodejs-playwright-4.0"), ""),
+        (app_runner("NODEJS_14"), "app-runner NODEJS_14: support ended on 2025-12-01"),
+        (app_runner("PHP_81"), "ended on 2025-12-31"),
+        (app_runner("NODEJS_22"), ""),
+        (made(FLOW_LOG, targetResourceId=f"{NETWORK}networkSecurityGroups/web"), "none can be created after 2025-06-30"),
+        (replace(made(FLOW_LOG, targetResourceId=UNKNOWN), property_dependencies={"targetResourceId": (GROUP,)}), "none can be"),
+        (made("azure:network/networkWatcherFlowLog:NetworkWatcherFlowLog", networkSecurityGroupId=f"{NETWORK}networkSecurityGroups/w"), "none can be"),
+        (replace(made(FLOW_LOG, targetResourceId=f"{NETWORK}networkSecurityGroups/web"), outputs={"id": "1"}), ""),
+        (made(FLOW_LOG, targetResourceId=f"{NETWORK}virtualNetworks/v"), ""),
+        (made("azure-native:cdn:Profile", sku={"name": "Standard_Microsoft"}), "none can be created after 2025-09-30"),
+        (made("azure-native:frontdoor:FrontDoor", frontDoorName="f"), "(classic): none can be created any more"),
+        (made("azure:frontdoor/frontdoor:Frontdoor", name="f"), "(classic): none can be created any more"),
+        (replace(made("azure-native:frontdoor:FrontDoor"), outputs={"id": "1"}), ""),
+        (made("azure-native:frontdoor:Policy"), ""),
+        (vm(VHD), "azure/disk unmanaged"),
+        (vm(MANAGED, VHD), "azure/disk unmanaged"),
+        (made(CLASSIC_VM, storageOsDisk={"vhdUri": "https://a.blob.core.windows.net/vhds/os.vhd"}), "azure/disk unmanaged"),
+        (made(CLASSIC_VM, storageOsDisk={"managedDiskType": "Standard_LRS"}), ""),
+        (vm(MANAGED, MANAGED), ""),
+    ],
+)  # fmt: skip
+def test_what_is_closed_to_new_ones_is_said_of_new_ones(resource, said):
+    found = [each.detail for each in pressing(aging([resource], KNOWN, date(2026, 11, 27)))]
+    assert (bool(found), said in "".join(found)) == (bool(said), True)
+
+
+INSTALLED = tuple(
+    token
+    for package in (pulumi_aws, pulumi_azure_native, pulumi_gcp)
+    for token in re.findall(r'"((?:aws|azure-native|gcp):[\w./-]+:\w+)"', Path(package.__file__).read_text())
+)
+# Of aws-native and of classic Azure, whose packages are not installed here.
+ELSEWHERE = {
+    *(f"aws/{each}:*" for each in (
+        "iot1click", "iotanalytics", "iotevents", "kinesisanalytics", "lookoutequipment", "lookoutmetrics",
+        "lookoutvision", "nimblestudio", "opsworks", "panorama", "proton", "robomaker", "simspaceweaver",
+    )),
+    *(f"aws/pinpoint:{each}" for each in ("ApplicationSettings", "Campaign", "InAppTemplate", "Segment")),
+    *(f"azure/{each}" for each in (
+        "healthcare:Service", "hpc:Cache", "lab:*", "mariadb:*", "media:*", "mixedreality:RemoteRenderingAccount",
+        "mysql:Server", "network:FrontDoor", "postgresql:Server",
+    )),
+}  # fmt: skip
+
+
+def test_each_row_of_a_service_names_a_type_that_its_provider_has():
+    rows = {row.name: row for row in KNOWN.releases if row.kind in ("service", "closed") and ":" in row.name}
+    alone = {name: replace(KNOWN, releases=(replace(row, kind="service"),)) for name, row in rows.items()}
+    matched = {
+        name
+        for name, known in alone.items()
+        for token in INSTALLED
+        if name.startswith(f"{cloud_of(token)}/") and ended_service(cloud_of(token), token, known)
+    }
+    assert set(rows) - matched == ELSEWHERE
+
+
+def test_each_row_of_a_runtime_or_an_offer_is_read_of_a_type_that_its_provider_has():
+    reader = Path(offers.__file__).read_text()
+    names = {row.name for row in KNOWN.releases if row.kind in ("runtime", "sku", "closed") and ":" not in row.name}
+    assert not [
+        name
+        for name in names
+        if f'"{name}"' not in reader and not name.startswith(("azure/functions", "azure/app-service"))
+    ]
+    types = re.findall(r'"((?:aws|azure-native|gcp):[\w./-]+:\w+)"', reader)
+    assert set(types) <= set(INSTALLED)

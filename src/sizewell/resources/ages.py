@@ -30,7 +30,7 @@ from sizewell.sizing.catalog.lifetimes import (
     number,
 )
 from sizewell.sizing.catalog.succession import EVERY, PLAIN, older, row_of, runtime_row
-from sizewell.sizing.catalog.systems import ended_service, removed, retired, system_of, title
+from sizewell.sizing.catalog.systems import ended_model, ended_service, removed, retired, system_of, title
 
 SOON_DAYS: Final = 90
 CONFIG: Final = "sizewell:kubernetesVersion"
@@ -69,6 +69,7 @@ DATABASES: Final = {
     "gcp:sql/databaseInstance:DatabaseInstance": ("gcp:sql/{engine}", "databaseVersion"),
     **MORE_DATABASES,
 }
+MODEL_SERVICES: Final = {"aws/bedrock": "Amazon Bedrock", "gcp/vertex": "Vertex AI"}  # name of the rows -> the service
 NO_EXTENDED_SUPPORT: Final = "open-source-rds-extended-support-disabled"
 # Type of a deployed model -> path of what says which.
 MODELS: Final = {
@@ -293,18 +294,37 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         yield from _removed(resource, known)
         if type_.startswith("kubernetes:karpenter.k8s.aws/") and type_.endswith(":EC2NodeClass"):
             yield from _karpenter(resource, known, on)
+    policy = type_.partition(":")[2].startswith("iam")  # which may name what is used no more
+    for model in () if policy else dict.fromkeys(_texts(inputs)):
+        yield from _ended_model(resource, model, known, on)
     for kind, name, version in offers(resource):
         of = (each for each in known.releases if (each.kind, each.name) == (kind, name))
         yield from _release(resource, runtime_row(of, version, on), on)
+        yield from _closed(resource, known.release("closed", name, version), f"{kind} {name} {version}", on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
-        if type_.count(":") == 2 and (row := ended_service(cloud_of(type_), type_, known)) is not None:
+        cloud, whole = cloud_of(type_), type_.count(":") == 2
+        if whole and (row := ended_service(cloud, type_, known)) is not None:
             (age,) = _release(resource, row, on)
             ends = age.detail.partition(": ")[2].replace("support ", "the service ", 1)
             yield replace(age, what=row.version, detail=f"{row.version}: {ends}")
+        if whole and (row := ended_service(cloud, type_, known, "closed")) is not None:
+            yield from _closed(resource, row, row.version, on)
         for image in set(looked_up(resource) if type_ in LOOKUPS else machine_images(inputs)):
             yield from _system(resource, image, known, on)
         for machine in set(machine_types(inputs)):
             yield from _retired(resource, machine, known, on)
+
+
+def _closed(resource: RecordedResource, row: Release | None, what: str, on: date) -> Iterator[Aging]:
+    """What a cloud makes no new one of, or soon, though those that stand may stay; said of what is new alone."""
+    if row is None or not _is_new(resource):
+        return
+    until = row.supported_until
+    when: When = _when(until, on) if until else "ended"
+    if when != "later":
+        detail = f"new {what}: none can be created " + (f"after {until}" if until else "any more")
+        yield Aging(resource=resource.name, what=f"new {what}", kind=row.kind, until=until, when=when, detail=detail,
+                    fix=row.note, checked=row.checked)  # fmt: skip
 
 
 def _system(resource: RecordedResource, image: str, known: Lifetimes, on: date) -> Iterator[Aging]:
@@ -326,6 +346,32 @@ def _retired(resource: RecordedResource, machine: str, known: Lifetimes, on: dat
     tense = "retired since" if row.gone else "was to be retired on" if age.when == "ended" else "will be retired on"
     said = f"{machine}: {tense} {row.supported_until}" + ("" if row.gone else f", as was known on {row.checked}")
     yield replace(age, what=machine, detail=said, fix=row.note if age.fix else "")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from _texts(each)
+
+
+def _ended_model(resource: RecordedResource, model: str, known: Lifetimes, on: date) -> Iterator[Aging]:
+    """A model of a cloud's own service, wherever a resource names it: an agent, a profile, a function's environment."""
+    if (row := ended_model(model, known)) is None:
+        return
+    (age,) = _release(resource, row, on)
+    what = f"model {model.rpartition('/')[2]} of {MODEL_SERVICES[row.name]}"
+    ends = age.detail.partition(": ")[2]
+    yield replace(age, what=what, detail=f"{what}: {ends}" + ("; requests to it fail" if age.when == "ended" else ""))
+    if row.name == "aws/bedrock" and age.when != "ended" and _is_new(resource) and "ModelThroughput" in resource.type:
+        said = f"{resource.name}: {what} is a legacy model, of which AWS sells no new provisioned throughput"
+        yield Aging(resource=resource.name, what=said, kind="pair", until="", when="unknown", detail=said,
+                    fix=FIXES["model"], checked=row.checked)  # fmt: skip
+
+
+def _is_new(resource: RecordedResource) -> bool:
+    """Whether nothing stands of it yet, as far as its record shows."""
+    return not resource.outputs
 
 
 def _karpenter(resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:
@@ -558,7 +604,7 @@ FIXES: Final = {
     "image": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
     "addon": "aws eks describe-addon-versions, then addon_versions",
     "database": "raise {input}, after a backup",
-    "model": "name a model and a version that Azure still deploys",
+    "model": "name a model and a version that its cloud still offers",
     "system": "take an image of a system that is supported",
     "machine": "name another machine type",
     **INSTEAD,

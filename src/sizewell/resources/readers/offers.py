@@ -108,6 +108,7 @@ def system_instead(type_: str, image: str) -> str:
     return next(kept, "") or next(words for begins, words in _SYSTEMS.items() if type_.startswith(begins))
 
 
+_OF_CODE: Final = ("sourceConfiguration", "codeRepository", "codeConfiguration", "codeConfigurationValues", "runtime")
 # Type -> (name of the rows, path of the runtime).
 _RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "aws:lambda/function:Function": ("aws/lambda", ("runtime",)),
@@ -115,6 +116,8 @@ _RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "gcp:cloudfunctions/function:Function": ("gcp/functions", ("runtime",)),
     "gcp:cloudfunctionsv2/function:Function": ("gcp/functions", ("buildConfig", "runtime")),
     "gcp:appengine/standardAppVersion:StandardAppVersion": ("gcp/app-engine", ("runtime",)),
+    "aws:apprunner/service:Service": ("aws/app-runner", _OF_CODE),
+    "aws-native:apprunner:Service": ("aws/app-runner", _OF_CODE),
 }
 # Type -> (name of the rows, path of the release), which has one number and a word before or behind it.
 _RELEASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -140,6 +143,7 @@ _RELEASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "azure:hdinsight/kafkaCluster:KafkaCluster": ("azure/hdinsight", ("clusterVersion",)),
     "azure:hdinsight/interactiveQueryCluster:InteractiveQueryCluster": ("azure/hdinsight", ("clusterVersion",)),
 }  # fmt: skip
+_CANARY: Final = ("aws:synthetics/canary:Canary", "aws-native:synthetics:Canary")
 _SITES: Final = ("azure-native:web:WebApp", "azure-native:web:WebAppSlot")
 _STACKS: Final = ("azure:appservice/linuxFunctionApp:LinuxFunctionApp", "azure:appservice/linuxWebApp:LinuxWebApp")
 # Key of classic Azure's applicationStack -> language of the rows.
@@ -205,6 +209,15 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
             yield "runtime", name, stated[0]
     elif type_ in _BEANSTALK:
         yield from _beanstalk(str(inputs.get("solutionStackName")))
+    elif type_ in _CANARY:
+        yield from _canary(str(inputs.get("runtimeVersion")))
+    elif type_ in _FLOW_LOGS:
+        if _of_group(resource):
+            yield "sku", "azure/flow-log", "of a network security group"
+    elif type_ in _DISKS:
+        disks = [disk for path in _DISKS[type_] for disk in _listed(get(inputs, *path))]
+        if any(get(disk, key) not in (None, [], ()) for disk in disks for key in _BLOBS):
+            yield "sku", "azure/disk", "unmanaged"
     elif type_ in _CODEBUILD:
         image = get(inputs, "environment", "image")
         if isinstance(image, str) and image.startswith("aws/codebuild/"):
@@ -228,6 +241,48 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
         yield from _add_ons(inputs)
     elif type_ in _CONTAINERS:
         yield from _container_gpus(inputs)
+
+
+def _canary(stated: str) -> Iterator[Offer]:
+    """The runtime of a canary, whose first ones name no framework.
+
+    >>> [version for name in ("syn-nodejs-puppeteer-3.9", "syn-1.0", "syn-nodejs-2.2") for _, _, version in _canary(name)]
+    ['nodejs-puppeteer 3.9', 'nodejs-puppeteer 1.0', 'nodejs-puppeteer 2.2']
+    """  # noqa: E501
+    named = re.fullmatch(r"syn-([a-z-]*?)-?(\d+\.\d+)", stated)
+    if named is not None:
+        framework = "nodejs-puppeteer" if named[1] in ("", "nodejs") else named[1]
+        yield "runtime", "aws/synthetics", f"{framework} {named[2]}"
+
+
+_FLOW_LOGS: Final = (
+    "azure-native:network:FlowLog", "azure:network/networkWatcherFlowLog:NetworkWatcherFlowLog",
+)  # fmt: skip
+
+
+def _of_group(log: RecordedResource) -> bool:
+    """Whether a flow log is of a network security group, whose id says so, or the type of what it depends on."""
+    stated = [log.inputs.get(key) for key in ("targetResourceId", "networkSecurityGroupId")]
+    made = [
+        urn for key in ("targetResourceId", "networkSecurityGroupId") for urn in log.property_dependencies.get(key, ())
+    ]
+    return any("networksecuritygroup" in each.lower() for each in (*stated, *made) if isinstance(each, str))
+
+
+_STORAGE: Final = ("storageProfile", "osDisk"), ("storageProfile", "dataDisks")
+# Type of machines -> paths of their disks, each of one disk or of several.
+_DISKS: Final = {
+    "azure-native:compute:VirtualMachine": _STORAGE,
+    "azure-native:compute:VirtualMachineScaleSet": tuple(("virtualMachineProfile", *path) for path in _STORAGE),
+    "azure:compute/virtualMachine:VirtualMachine": (("storageOsDisk",), ("storageDataDisks",)),
+    "azure:compute/scaleSet:ScaleSet": (("storageProfileOsDisk",),),
+}
+_BLOBS: Final = ("vhd", "vhdUri", "vhdContainers")  # where a disk is one in a storage account
+
+
+def _listed(stated: Any) -> tuple[Any, ...]:
+    listed = items(stated) if isinstance(stated, list | tuple) else (stated,)
+    return () if isinstance(listed, Unknown) else tuple(listed)
 
 
 def _add_ons(inputs: Mapping[str, Any]) -> Iterator[Offer]:

@@ -2,8 +2,9 @@
 
 Three tables, each row with its source: `kubernetes.csv` (minor versions by managed service, with what follows each),
 `releases.csv` (charts, add-ons, images, systems, drivers, interfaces, databases, models, machine types, runtimes of
-functions, SKUs, whole services, and versions of Kubernetes's APIs) and `drivers.csv` (which branches of NVIDIA's
-driver and which CUDA an accelerator works with). An empty date is unknown, never "for ever".
+functions, SKUs, whole services, what of both is closed to new ones, and versions of Kubernetes's APIs) and
+`drivers.csv` (which branches of NVIDIA's driver and which CUDA an accelerator works with). An empty date is unknown,
+never "for ever".
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DATA: Final = Path(__file__).parent / overlays.AGES
 SERVICES: Final = ("eks", "hyperpod", "aks", "gke")  # GKE's clusters follow a release channel and name no version
 KINDS: Final = (
     "chart", "addon", "image", "system", "driver", "api", "database", "model", "machine", "runtime", "sku",
-    "service", "kubernetes-api",
+    "service", "closed", "kubernetes-api",
 )  # fmt: skip
 TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90
@@ -76,7 +77,7 @@ class Release:
     name: str
     version: str
     supported_until: DayOrNone
-    """"" where it is unknown."""
+    """"" where it is unknown. Of what is closed the last day on which one could be created; "" for none any more."""
     kubernetes: Text
     """Minor versions that it is published for, as 1.33..1.36 or 1.35..; "" where it is unknown."""
     driver: int | None

@@ -12,7 +12,7 @@ from sizewell.sizing.catalog.lifetimes import Release, ended, number
 
 EVERY: Final = "*"  # the version of a row that is of all of them
 PLAIN: Final = re.compile(r"v?\d+(?:\.\d+)*")
-_RUNTIME: Final = re.compile(r"([A-Za-z]*) ?(\d[\d.]*?)(?:\.x)?")  # python39, python3.9, python 3.9, nodejs18.x
+_RUNTIME: Final = re.compile(r"([A-Za-z-]*) ?(\d[\d.]*?)(?:\.x)?")  # python39, python3.9, python 3.9, nodejs18.x
 _TOGETHER: Final = ("go", "php", "python", "ruby")  # languages whose two numbers Google writes as one: python310
 _NUMBERED: Final = r"\d+(?:\.\d+)*(?!\w)"
 

@@ -108,17 +108,46 @@ def retired(machine: str, known: Lifetimes) -> Release | None:
     return next((row for row in rows if _named(row.name).fullmatch(machine.rpartition("/")[2])), None)
 
 
-def ended_service(cloud: str, type_: str, known: Lifetimes) -> Release | None:
-    """The row of a service that a cloud ends, by the type of a resource; its version is the service's name.
+def ended_service(cloud: str, type_: str, known: Lifetimes, kind: str = "service") -> Release | None:
+    """The row of a service that a cloud ends, or is closed, by a resource's type; its version is the service's name.
 
     >>> from sizewell.sizing.catalog.lifetimes import load
     >>> ended_service("aws", "aws:appmesh/mesh:Mesh", load()).version, ended_service("aws", "aws:s3/bucket:Bucket", load())
     ('AWS App Mesh', None)
     """  # noqa: E501
-    _, module, kind = type_.split(":")  # aws-native's lex:Bot is of Lex V2, aws' lex/bot:Bot of V1
-    rows = (row for row in known.releases if row.kind == "service" and row.name.startswith(f"{cloud}/"))
-    of = (f"{module.partition('/')[0]}:{kind}", f"{module}:{kind}")
+    _, module, named = type_.split(":")  # aws-native's lex:Bot is of Lex V2, aws' lex/bot:Bot of V1
+    rows = (row for row in known.releases if row.kind == kind and row.name.startswith(f"{cloud}/"))
+    of = (f"{module.partition('/')[0]}:{named}", f"{module}:{named}")
     return next((row for row in rows if any(map(_named(row.name).fullmatch, of))), None)
+
+
+# Name of the rows of a cloud's models -> what names one, in a group without what stands around it: an ARN or regions
+# of an inference profile, the length of a context, a publisher.
+_MODELS: Final = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "aws/bedrock": r"(?:arn:aws[\w-]*:bedrock:[\w-]*:\d*:(?:foundation-model|inference-profile)/)?"
+        r"(?:(?:[a-z]{2}(?:-gov)?|apac|global)\.)?([a-z\d]+\.[a-z\d][\w.:-]*?)(?::\d+k)?",
+        "gcp/vertex": r"(?:.*publishers/google/models/)?(gemini-[\w.-]+?)(?:@[\w-]+)?",
+    }.items()
+}
+
+
+def ended_model(stated: str, known: Lifetimes) -> Release | None:
+    """The row of a model that a cloud ends, by its id, its ARN or that of an inference profile.
+
+    >>> from sizewell.sizing.catalog.lifetimes import load
+    >>> arn = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-v2:1"
+    >>> rows = (ended_model(stated, load()) for stated in (arn, "eu.meta.llama3-2-1b-instruct-v1:0", "amazon.com"))
+    >>> [row and row.supported_until for row in rows]
+    ['2025-07-21', '2026-07-07', None]
+    """
+    for name, pattern in _MODELS.items():
+        if (named := pattern.fullmatch(stated)) is not None:
+            rows = (row for row in known.releases if (row.kind, row.name) == ("model", name))
+            if (row := next((row for row in rows if _whole(row.version).fullmatch(named[1])), None)) is not None:
+                return row
+    return None
 
 
 def removed(api: str, kind: str, known: Lifetimes) -> Release | None:
@@ -133,6 +162,10 @@ def removed(api: str, kind: str, known: Lifetimes) -> Release | None:
     return known.release("kubernetes-api", f"{group}/{kind}", version)
 
 
-@cache
 def _named(row: str) -> re.Pattern[str]:
-    return re.compile(translate(row.partition("/")[2]), re.IGNORECASE)
+    return _whole(row.partition("/")[2])
+
+
+@cache
+def _whole(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern), re.IGNORECASE)
