@@ -15,6 +15,7 @@ from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.explain import explain
 from sizewell.sizing.choose.observed import RightSizing
 from sizewell.sizing.choose.why import verdicts
+from sizewell.sizing.errors import SpecError
 from sizewell.sizing.money import Priced, Unpriced
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.workload.read import parse_spec
@@ -172,3 +173,13 @@ def test_a_region_of_the_government_is_used_where_the_spec_names_it(facts):
     answer = decide([parse_spec(text, catalog=facts)], facts, stack="", on=ON)
     assert isinstance(answer, Decision)
     assert {pool.region for pool in answer.workloads[0].pools} == {"us-gov-west-1"}
+
+
+def test_a_slice_is_the_one_that_is_stated(facts):
+    """Eight chips in one machine, not a machine of four of which two would be the slice."""
+    text = "name: n\nkind: notebook\nresources: {tpu: {type: v5e, topology: 2x4}}\n"
+    answer = decide([parse_spec(text, catalog=facts)], facts, stack="", on=ON)
+    assert isinstance(answer, Decision)
+    assert {pool.instance_type for pool in answer.workloads[0].pools} == {"ct5lp-hightpu-8t"}
+    with pytest.raises(SpecError, match="4x4 is 16 chips in 4 machines, and only training spans machines"):
+        parse_spec(text.replace("2x4", "4x4"), catalog=facts)

@@ -1018,3 +1018,45 @@ def test_a_spec_in_toml_is_told_as_yaml(sizewell: Sizewell) -> None:
     assert "is TOML, and a spec is YAML" in said
     Path("chat.yaml").write_text(said.partition("write it as ")[2], encoding="utf-8")
     assert read_spec("chat.yaml", load()).traffic.rps == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "left"),
+    [
+        ("sky.yaml", SKYPILOT_TRAINING.replace("torchrun", "vllm serve Qwen/Qwen3-8B --port 80 --max-num-seqs 64 #"),
+         ["16 x H100 on 2 machines", "--max-num-seqs 64", "--port 80"]),
+        ("ds.dstack.yml", ("type: service\nname: s\ncommands: [vllm serve Qwen/Qwen3-8B]\nport: 80\nspot_policy: auto\n"
+         "resources: {gpu: 'H100:4'}\n"), ["4 x H100", "spot_policy: auto"]),
+        ("k8s.yaml", ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  completions: 20\n  parallelism: 4\n"
+         "  template:\n    spec:\n      containers:\n      - image: vllm/vllm-openai\n        command: [python, -m, "
+         "vllm.entrypoints.openai.run_batch, --model, Qwen/Qwen3-8B, --max-batch-tokens, '4096']\n"
+         "        resources: {limits: {nvidia.com/gpu: 8}}\n"),
+         ["completions: 20", "parallelism: 4", "32 x accelerator", "--max-batch-tokens 4096"]),
+    ],
+)  # fmt: skip
+def test_no_figure_is_dropped_in_silence(
+    sizewell: Sizewell, tmp_path: Path, name: str, text: str, left: list[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    said = sizewell("import", name).out
+    assert [each for each in left if each not in said.partition("not taken over")[2]] == []
+    assert "batch" in said or name != "k8s.yaml"
+
+
+def test_accelerators_of_a_training_without_a_name_are_taken_over(sizewell: Sizewell, tmp_path: Path) -> None:
+    text = "type: task\nname: ft\nnodes: 2\ncommands: [accelerate launch t.py --model_name_or_path Qwen/Qwen3-8B]\n"
+    (tmp_path / "ft.dstack.yml").write_text(f"{text}resources: {{gpu: '80GB:8'}}\n")
+    sizewell("import", "ft.dstack.yml")
+    assert read_spec(tmp_path / "ft.yaml", load()).resources.gpus is not None
+    assert read_spec(tmp_path / "ft.yaml", load()).resources.gpus.low == 16  # type: ignore[union-attr]
+
+
+def test_the_zone_of_pods_is_where_the_spec_runs(sizewell: Sizewell, tmp_path: Path) -> None:
+    pod = "nodeSelector: {topology.kubernetes.io/zone: eu-central-1a}"
+    (tmp_path / "d.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {template: {spec: {"
+        f"{pod}, containers: [{{image: vllm/vllm-openai, args: [--model, Qwen/Qwen3-8B], "
+        "resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n"
+    )
+    sizewell("import", "d.yaml", "--name", "z")
+    assert [str(place) for place in read_spec(tmp_path / "z.yaml", load()).infra] == ["aws/eu-central-1/eu-central-1a"]

@@ -43,7 +43,7 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "a machine among accelerators": (SERVICE + "resources: {accelerators: p5.48xlarge}", "5:27: resources.accelerators[0]", "instance_type: p5.48xlarge"),
     "an accelerator among machines": (SERVICE + "resources: {instance_type: H100}", "5:28: resources.instance_type[0]", "accelerators: [H100]"),
     "a name for a size": (SERVICE + "resources: {gpu: H100}", "5:18: resources.gpu", "write accelerators: [H100]"),
-    "a slice in one word": (SERVICE + "resources: {tpu: v5e-16}", "5:18: resources.tpu", "write tpu: {type: v5e, topology: 4x4}, 16 chips"),
+    "a slice in one word": (SERVICE + "resources: {tpu: v5e-16}", "5:18: resources.tpu", "write tpu: {type: v5e, topology: 2x4}, nodes: 2, 16 chips"),
     "generation and topology swapped": (SERVICE + "resources: {tpu: {type: 4x4, topology: v5e}}", "5:40: resources.tpu.topology", "swap type and topology"),
     "a region alone": (SERVICE + "infra: us-east-1", "5:8: infra[0]", "write aws/us-east-1"),
     "cloud and region as a mapping": (SERVICE + "infra: {cloud: aws, region: us-east-1}", "5:8: infra", "write infra: [aws/us-east-1]"),

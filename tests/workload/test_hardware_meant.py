@@ -118,3 +118,16 @@ def test_a_time_of_the_clock_is_the_window_of_a_batch(lines: str, window: str) -
     made = mended(f"{BATCH}{lines}\n")
     assert made["batch"]["window"] == window
     assert "deadline" not in made
+
+
+@pytest.mark.parametrize(
+    ("schedule", "on"),
+    [
+        ('{start: "08:00", stop: "18:00", days: [Mon, Tue, Wed], timezone: CET}', "Mon,Tue,Wed 08:00-18:00 CET"),
+        ("{days: Mon-Fri, hours: 9-18, tz: Europe/Paris}", "Mon-Fri 09:00-18:00 Europe/Paris"),
+        ('{on: "lun-ven 9h-18h Europe/Paris"}', "Mon-Fri 09:00-18:00 Europe/Paris"),
+    ],
+)
+def test_hours_are_those_that_were_stated(schedule: str, on: str) -> None:
+    made = mended(f"{NOTEBOOK}resources: {{gpu: 24GB..}}\nschedule: {schedule}\n")
+    assert made["schedule"] == {"on": on}

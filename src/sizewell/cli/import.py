@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -410,6 +410,7 @@ def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
 def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
     """The lines about software and machines."""
     from sizewell.sizing.workload.devices import not_to_be_had
+    from sizewell.sizing.workload.foreign.tools import REPLICAS
 
     trains = workload in ("finetune", "pretrain")
     engine = draft.values.get("engine")
@@ -430,7 +431,12 @@ def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
     if known:
         draft.take("resources.accelerators", known, draft.said.get("accelerators", "its devices"))
         wanted["accelerators"] = known
-    if trains and draft.devices and (known or "instance_type" in wanted):
+    counted = trains or workload == "notebook"
+    if draft.devices and not (counted and (known or wanted.keys() & {"instance_type", "gpu"})):
+        over = f" on {draft.machines} machines" if draft.machines > 1 else ""
+        if not any(" with " in where or "GPU" in where for where, _ in draft.left):  # which its reader has said
+            draft.leave(f"{draft.devices} x {' or '.join(draft.asked) or 'accelerator'}{over}", REPLICAS)
+    elif draft.devices:
         draft.take(
             "resources.gpus", draft.devices, f"{draft.said.get('accelerators', 'its devices')}, over all machines"
         )
@@ -453,7 +459,7 @@ def _places(draft: Draft, siblings: list[dict[str, Any]], catalog: Catalog) -> I
     """The line about where: what the file says and can be built on, else what the stack's other specs say."""
     regions = {cloud: catalog.regions(cloud) for cloud in PROVISIONABLE}
     kept = []
-    for stated in dict.fromkeys(draft.places):
+    for stated in dict.fromkeys(_zoned(place, regions) for place in draft.places):
         cloud, _, rest = stated.partition("/")
         region = rest.partition("/")[0]
         owner = next((name for name, names in regions.items() if stated in names), "")
@@ -468,6 +474,26 @@ def _places(draft: Draft, siblings: list[dict[str, Any]], catalog: Catalog) -> I
         yield f"infra: [{', '.join(kept)}]"
     elif place := place_of(siblings):
         yield f"infra: [{place}]"
+
+
+def _zoned(place: str, regions: Mapping[str, Sequence[str]]) -> str:
+    """A zone with its cloud and its region, of a place that is one, with its cloud or alone.
+
+    >>> _zoned("eu-central-1a", {"aws": ["eu-central-1"]}), _zoned("gcp/us-east1-b", {"gcp": ["us-east1"]})
+    ('aws/eu-central-1/eu-central-1a', 'gcp/us-east1/us-east1-b')
+    """
+    cloud, _, zone = place.rpartition("/")
+    found = [
+        (each, region)
+        for each in regions
+        if cloud in ("", each)
+        for region in regions[each]
+        if re.fullmatch(rf"{re.escape(region)}-?(?:[a-f]|[1-3](?=$))", zone) and zone not in regions[each]
+    ]
+    if len(found) != 1:
+        return place
+    [(each, region)] = found
+    return f"{each}/{region}/{zone.removeprefix(f'{region}-') if each == 'azure' else zone}"
 
 
 def _with_value(text: str, path: str, value: Any) -> str:

@@ -487,11 +487,13 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
         return f"has {shape.accelerators} accelerators, and no number of them is what resources.gpus requires"
     if need.tpu is not None:
         generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
-        topologies = {item.topology for item in context.slices.get(shape.instance_type, ())}
+        inside = need.training is None  # replicas and notebooks stay inside a machine
+        slices = context.slices.get(shape.instance_type, ())
+        topologies = {item.topology for item in slices if item.vms == 1 or not inside}
         if need.tpu[0] not in generations:
             return f"resources.tpu requires {need.tpu[0]}"
         if need.tpu[1] and need.tpu[1] not in topologies:
-            return f"has no {need.tpu[1]} slice"
+            return f"has no {need.tpu[1]} slice{' in one machine' if inside else ''}"
     if not shape.accelerator:
         asked = need.memory_bytes_min or need.memory_bytes_max is not None
         return "has no accelerator, which resources.gpu requires" if asked else ""

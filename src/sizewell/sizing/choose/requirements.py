@@ -705,7 +705,9 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             cut=cut,
             spare=1 if traffic.redundancy else 0,
         ),
-        level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
+        level=ServiceLevel(
+            ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile, parts=1 if assumed else windows
+        ),
         level_assumed=assumed,
     )
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.sizing.catalog import kernels
 from sizewell.sizing.catalog.engine import NGRAM
@@ -178,7 +178,9 @@ def _more_time(sizing: Sizing, shape: Shape) -> str:
     kept: list[tuple[int, dict[str, int]]] = []
     for factor in SLOWER:
         bounds = {key: max(most, math.ceil(1000 * factor * is_s) / 1000) for key, _, is_s, most in stated}
-        looser = replace(level, **{FIELDS[key]: seconds for key, seconds in bounds.items()})
+        parts = {"latency": level.parts}  # a bound of all of a request, kept by each of its parts
+        of_each: dict[str, Any] = {FIELDS[key]: seconds / parts.get(key, 1) for key, seconds in bounds.items()}
+        looser = replace(level, **of_each)
         found = _fleets(sizing, replace(need, level=looser), shape)
         if not isinstance(found, FleetRefusal):
             changed = {key: round(1000 * bounds[key]) for key, _, _, most in stated if bounds[key] > most}

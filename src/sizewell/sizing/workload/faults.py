@@ -72,6 +72,36 @@ def _hours(key: object, value: object) -> str:
     return "" if "hours" in said or "days" in said else text
 
 
+_OF_HOURS: Final = (  # of a schedule in several keys, in the order in which they are said
+    ("days", "day", "weekdays", "dates"),
+    ("hours", "times", "time"),
+    ("start", "from", "begin", "begins", "open", "opens", "start_time", "starts"),
+    ("stop", "end", "to", "until", "ends", "close", "closes", "end_time", "stop_time", "finish"),
+    ("timezone", "time_zone", "tz", "zone"),
+)
+
+
+def _hours_in_keys(key: str, given: object) -> str:
+    """A schedule whose days, hours and time zone stand in keys of their own, as its one line.
+
+    >>> _hours_in_keys("stop", {"start": "08:00", "stop": "18:00", "days": ["Mon", "Tue"], "timezone": "CET"})
+    'leave it out: it is in on: "Mon,Tue 08:00-18:00 CET"'
+    """
+    section = given if isinstance(given, Mapping) else {}
+    known = [next((name for name in names if name in section), "") for names in _OF_HOURS]
+    if key not in known or "on" in section:
+        return ""
+    days, hours, start, end, zone = (
+        ",".join(map(str, value)) if isinstance(value := section.get(name, ""), list) else str(value) for name in known
+    )
+    text = f"{days or 'daily'} {hours or f'{start}-{end}'} {zone}".strip()
+    meant, said = hours_meant(text)
+    if not (hours or (start and end)) or "hours" in said:
+        return ""
+    first = next(str(name) for name in section if name in known)
+    return f'write on: "{meant}"{said}' if key == first else f'leave it out: it is in on: "{meant}"'
+
+
 def _trains(raw: Mapping[str, object]) -> bool:
     """Whether a spec is of a run, also by a kind that is called otherwise."""
     meant = alias("kind", str(raw.get("kind")).lower())
@@ -309,7 +339,8 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
             fix = f"write infra: [{place_written(str(value))}]"
             return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
     fix = (
-        (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
+        (_hours_in_keys(key, given) if where == "schedule" else "")
+        or (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
         or (machines_meant(where, key, value, raw) if where in ("", "resources") else "")
         or adapters_meant(where, key, raw)
         or load_meant(where, key, value, given, raw)

@@ -11,7 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sizewell.sizing.aliases import alias
+from sizewell.sizing.catalog import load
 from sizewell.sizing.units import counted
+from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.ways_out import in_place, named
 
 _THING: Final = r"(?:gpu|device|accelerator|graphics_card|video_card|card|chip)"
@@ -75,6 +78,10 @@ def machines_meant(where: str, key: str, value: object, raw: Mapping[str, object
     inside = {str(name): each for name, each in stated.items()} if isinstance(stated, Mapping) else {}
     top = not where
     section: dict[str, object] = {**raw, **inside} if top else inside
+    if isinstance(value, Mapping) and re.fullmatch(r"replicas|(?:auto_?)?scaling(?:_config)?|replica_policy", key):
+        ends = {f"{name[:3]}_replicas": each for name, each in value.items() if re.match("min|max", str(name).lower())}
+        key, value, section = next(iter(ends), key), None, {**ends}
+        top = True
     if isinstance(value, Mapping):
         return _in_resources(_of_a_group(value), top) if _GROUPS.fullmatch(key) else ""
     gres = re.fullmatch(r"gpu:([a-z]\w*):(\d+)", str(raw.get("gres")))  # of Slurm, of each machine
@@ -111,6 +118,7 @@ def value_meant(path: str, value: object, raw: Mapping[str, object]) -> str:
 
 def over_machines(fix: str, raw: Mapping[str, object]) -> str:
     """A number of accelerators that people count by machine, over all the machines that the spec asks for."""
+    fix = _TPU.sub(lambda match: _within_machines(match, raw), fix)
     resources = raw.get("resources")
     inside = resources if isinstance(resources, Mapping) else {}
     nodes = next((each[key] for each in (inside, raw) for key in _HOSTS if key in each), None)
@@ -121,6 +129,28 @@ def over_machines(fix: str, raw: Mapping[str, object]) -> str:
         lambda each: f"{each[1]}{int(each[2]) * nodes}{each[3]}, the number over all {nodes} machines",
         fix,
     )
+
+
+_TPU: Final = re.compile(r"tpu: \{type: (\w+), topology: (\w+)\}(\}?), (\d+) chips")
+
+
+def _within_machines(match: re.Match[str], raw: Mapping[str, object]) -> str:
+    """A slice of several machines as so many of the largest that is one: only training spans machines.
+
+    >>> over_machines("write tpu: {type: v5e, topology: 4x4}, 16 chips", {"kind": "inference"})
+    'write tpu: {type: v5e, topology: 2x4}, nodes: 2, 16 chips'
+    >>> over_machines("write tpu: {type: v5e, topology: 4x4}, 16 chips", {"kind": "training"})
+    'write tpu: {type: v5e, topology: 4x4}, 16 chips'
+    """
+    meant = alias("kind", str(raw.get("kind")).lower())
+    slices = [item for item in load().slices if item.generation == match[1]]
+    inside = max((item for item in slices if item.vms == 1), key=lambda item: item.chips, default=None)
+    chips = int(match[4])
+    known = inside and any(item.topology == match[2] and item.vms == 1 for item in slices)
+    if (meant.meant if meant else raw.get("kind")) in TRAINS or inside is None or known or chips % inside.chips:
+        return match[0]
+    nodes = chips // inside.chips
+    return f"tpu: {{type: {match[1]}, topology: {inside.topology}}}, nodes: {nodes}{match[3]}, {chips} chips"
 
 
 def _in_resources(fix: str, top: bool) -> str:
@@ -164,6 +194,9 @@ def _meant(key: str, section: Mapping[str, object], top: bool) -> str:
         return _memory("vram", {"vram": section[key]})
     if _MEMORY.fullmatch(name):
         return _memory(key, section)
+    if _REPLICAS.fullmatch(name) and (line := _range_of(key, section, "replicas")):
+        nodes = line.rpartition("replicas: ")[2]
+        return f"leave it out: replicas follow from traffic and slo; resources: {{nodes: {nodes}}} limits the machines"
     if (lowest or highest) and _NODES.fullmatch(name):
         return _range_of(key, section, "nodes")
     types = [each for each in section if each in _TYPE and _is_name(section[each])]
@@ -274,7 +307,8 @@ def _in_gb(value: object) -> object:
     return f"{int(match[1]) / (1024 if match[2] else 1000):.0f}GB" if match else value
 
 
-_WORDS: Final = {"gpu": _MEMORY, "gpus": _IN_ALL, "nodes": _NODES}
+_REPLICAS: Final = re.compile(r"(?:num_|n_)?replicas")
+_WORDS: Final = {"replicas": _REPLICAS, "gpu": _MEMORY, "gpus": _IN_ALL, "nodes": _NODES}
 
 
 def _range_of(key: str, section: Mapping[str, object], home: str, said: str = "") -> str:

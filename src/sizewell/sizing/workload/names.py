@@ -787,7 +787,9 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         )
     tpu = limits.tpu
     if tpu is not None:
-        legal = [item.topology for item in catalog.slices if item.generation == tpu.type]
+        slices = [item for item in catalog.slices if item.generation == tpu.type]
+        legal = [item.topology for item in slices]
+        inside = [item.topology for item in slices if item.vms == 1]
         if not legal:
             generations = catalog.tpu_generations()
             allowed, fix = f"one of {', '.join(generations)}", _near(tpu.type, generations)
@@ -801,4 +803,9 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     fix=f"use one of {', '.join(dict.fromkeys(legal))}",
                 )
             )
+        elif tpu.topology is not None and spec.training is None and tpu.topology not in inside:
+            asked = next(item for item in slices if item.topology == tpu.topology)
+            message = f"{tpu.topology} is {asked.chips} chips in {asked.vms} machines, and only training spans machines"
+            fix = f"use one of {', '.join(dict.fromkeys(inside))}; more of them are added as the load needs"
+            faults.append(Fault(path="resources.tpu.topology", found=tpu.topology, message=message, fix=fix))
     return faults

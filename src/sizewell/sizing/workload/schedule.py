@@ -169,6 +169,8 @@ def hours_meant(text: str) -> tuple[str, str]:
 
     >>> hours_meant("weekdays 9-17 CET"), hours_meant("Mon-Fri 9am-5pm")
     (('Mon-Fri 09:00-17:00 CET', ''), ('Mon-Fri 09:00-17:00 UTC', ', with your time zone in place of UTC'))
+    >>> hours_meant("lun-ven 9h-18h Europe/Paris")
+    ('Mon-Fri 09:00-18:00 Europe/Paris', ', with your days')
     >>> hours_meant("weekdays 9-17 IST")
     ('Mon-Fri 09:00-17:00 Asia/Kolkata', '; IST is also the time of Europe/Dublin and Asia/Jerusalem')
     >>> hours_meant("9-5")
@@ -179,7 +181,8 @@ def hours_meant(text: str) -> tuple[str, str]:
     written = re.sub(r"[ ,]+(?:in|at)$", "", (before if called else text).strip().rstrip(","))
     asked = []
     if not (hours := _plain(written)):
-        alone = _plain(f"Mon-Fri {_afternoon(written)}")
+        times = re.search(r"(?<![\w:])\d{1,2}[:.\dhHapm]*\s*(?:-|–|to|bis|à|a)\s*\d{1,2}[:.\dhHapm]*(?!\w)", written)
+        alone = _plain(f"Mon-Fri {_afternoon(written)}") or (_plain(f"Mon-Fri {times[0]}") if times else "")
         hours, asked = alone or "Mon-Fri 09:00-17:00", ["days"] if alone else ["days", "hours"]
     if not zones:
         asked.append("time zone")

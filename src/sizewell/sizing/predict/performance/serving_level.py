@@ -15,6 +15,7 @@ class ServiceLevel:
     tpot_s: float | None = None
     e2e_s: float | None = None
     percentile: float = 0.95
+    parts: int = 1  # of a request, heard one after another: `e2e_s` is of one of them
 
     def met(self, load: Load, output_tokens: float) -> bool:
         return (

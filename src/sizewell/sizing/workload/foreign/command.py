@@ -278,9 +278,48 @@ def options_of(words: list[str]) -> dict[str, list[str]]:
     return options
 
 
+class _Asked(dict[str, list[str]]):
+    """Options, and which of them somebody has looked at."""
+
+    def __init__(self, options: Mapping[str, list[str]]) -> None:
+        super().__init__(options)
+        self.seen: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.seen.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> list[str]:
+        self.seen.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of a mapping."""
+        self.seen.add(name)
+        return super().get(name, default)
+
+
+def _leave_rest(draft: Draft, options: _Asked) -> None:
+    """Name every option that no reader looks at, and those that say how much there is or how it is split."""
+    for name, values in options.items():
+        way = _ways().get(name, "")
+        if (name in options.seen and not way) or any(f"--{name}" in where for where, _ in draft.left):
+            continue
+        if name == "m" or (name in options.seen and not way.startswith(_HOW_MANY)):  # of python
+            continue
+        dashed = f"--{name}" if name[1:] else f"-{name}"
+        shown = f"{dashed} {values[0]}" if values and len(values[0]) < 30 else dashed
+        draft.leave(shown, re.sub("^leave it out: (?:it )?", "", way) or "does not decide what is needed")
+
+
+_HOW_MANY: Final = "leave it out: how many"
+
+
 def read_commands(draft: Draft, where: str) -> None:
     """What the draft's commands and image say of the model, the software and the run."""
     lines = [" ".join(words) for words in draft.commands]
+    if any(re.search(r"\brun[_-]batch\b", line) for line in lines):  # over a file of requests, which ends
+        draft.work = "batch"
     for server in _SERVERS:
         run = next((index for index, line in enumerate(lines) if re.search(server.line, line)), None)
         by_image = server.image in draft.image.lower()
@@ -302,7 +341,9 @@ def read_commands(draft: Draft, where: str) -> None:
             draft.leave(
                 "Ollama", "is no engine of a spec: predicted as vLLM, with 16-bit weights unless you state others"
             )
-        _served(draft, server, words, where)
+        options = _Asked(options_of(words))
+        _served(draft, server, words, where, options)
+        _leave_rest(draft, options)
         return
     for pattern, engine in _TRAINERS:
         words = next((words for words, line in zip(draft.commands, lines, strict=True) if re.search(pattern, line)), [])
@@ -310,13 +351,18 @@ def read_commands(draft: Draft, where: str) -> None:
             draft.work = "training"
             if engine:
                 draft.take("engine", engine, where)
-            _trained(draft, options_of(words), where, words)
+            options = _Asked(options_of(words))
+            _trained(draft, options, where, words)
+            _leave_rest(draft, options)
             return
     if any(_NOTEBOOKS.search(line) for line in lines) or "jupyter" in draft.image.lower():
         draft.work = "notebook"
         return
     for words in draft.commands:
-        _model(draft, options_of(words), where)
+        options = _Asked(options_of(words))
+        _model(draft, options, where)
+        if draft.model:
+            _leave_rest(draft, options)
     _model_of_environment(draft)
 
 
@@ -332,8 +378,10 @@ def hears(draft: Draft, model: str, where: str) -> None:
     draft.taken.append(("model", where))
 
 
-def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
-    options = options_of(words)
+def _served(
+    draft: Draft, server: Server, words: list[str], where: str, options: dict[str, list[str]] | None = None
+) -> None:
+    options = options_of(words) if options is None else options
     if server.called in _HEAR:
         variable = next((name for name in _RECOGNIZER_VARIABLES if draft.environment.get(name)), "")
         stated = _one(options, *_MODEL_OPTIONS, "m") or draft.environment.get(variable, "")

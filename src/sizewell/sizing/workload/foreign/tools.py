@@ -43,7 +43,7 @@ class NodeLabel:
     """A row of node_labels.csv: what a label says that pods require of their machine, and of which cloud it is."""
 
     label: str
-    says: Literal["accelerator", "type", "region", "spot", "slice", "topology"]
+    says: Literal["accelerator", "type", "region", "zone", "spot", "slice", "topology"]
     cloud: str = ""
     source: str
 
@@ -300,8 +300,15 @@ def _kubernetes(document: Mapping[str, Any]) -> Iterator[Draft]:
     device, each = _asked_devices(container) or ("", 0)
     counted = [(_asked_devices(one) or ("", 0))[1] * many for p, many in pods for one in _mappings(p["containers"])]
     draft.devices = sum(counted) if kind not in _SERVE else None
+    bounds = [
+        f"{key}: {number}"
+        for key, number in _numbers(spec, ("minReplicas", "maxReplicas", "completions", "parallelism"))
+    ]
     if kind in _SERVE:
-        draft.leave(f"replicas: {spec.get('replicas', 1)} with {each} x {device}", REPLICAS)
+        stated = ", ".join(bounds) or f"replicas: {spec.get('replicas', 1)}"
+        draft.leave(f"{stated} with {each} x {device}", REPLICAS)
+    elif bounds:
+        draft.leave(", ".join(bounds), "how many run at once follows from how long all of it may take")
     _labels(draft, pod, device)
     if spec.get("schedule"):
         draft.leave(f"schedule: {spec['schedule']}", "state how often: batch.every")
@@ -335,10 +342,19 @@ def _pods(node: Any, copies: int) -> Iterator[tuple[Mapping[str, Any], int]]:
     if "modelFormat" in model:  # of an InferenceService
         yield {**node, "containers": [model]}, copies
         return
-    for keys in (("replicas",), ("size",), ("parallelism", "completions")):
-        copies *= max(_whole(node.get(key)) or 1 for key in keys)
+    for key in ("replicas", "size", "parallelism"):
+        copies *= _whole(node.get(key)) or 1
     for value in node.values():
         yield from _pods(value, copies)
+
+
+def _numbers(node: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The keys of a document that state a number, wherever they stand outside its pods."""
+    for key, value in _mapping(node).items():
+        if key in keys and (number := _whole(value)):
+            yield str(key), number
+        elif key not in ("containers", "metadata"):
+            yield from _numbers(value, keys)
 
 
 def _stored(draft: Draft, container: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
@@ -377,7 +393,7 @@ def _labels(draft: Draft, pod: Mapping[str, Any], device: str) -> None:
             draft.said["accelerators"] = label
         elif row.says == "type":
             draft.take("resources.instance_type", values, label)
-        elif row.says == "region":
+        elif row.says in ("region", "zone"):  # which the region is read from
             regions += values
         elif row.says == "spot":
             draft.spot = any(value.lower() in ("spot", "true") for value in values)
@@ -424,8 +440,8 @@ def _dstack(run: Mapping[str, Any]) -> Iterator[Draft]:
     nodes = _whole(run.get("nodes")) or 1
     resources = _mapping(run.get("resources"))
     each = _dstack_gpu(draft, resources.get("gpu"))
-    if each and draft.work != "service":
-        draft.devices = each * nodes
+    if each and resources.get("gpu") is not None:
+        draft.devices, draft.machines = each * nodes, nodes
     model = run.get("model")
     served = str(_mapping(model).get("name") or model or "")
     if "/" in served:
@@ -439,6 +455,8 @@ def _dstack(run: Mapping[str, Any]) -> Iterator[Draft]:
         draft.places += [str(region) for region in regions]
     if run.get("spot_policy") in ("spot", "on-demand"):
         draft.spot = run["spot_policy"] == "spot"
+    elif run.get("spot_policy"):
+        draft.leave(f"spot_policy: {run['spot_policy']}", "is what a spec without it means")
     if run.get("max_duration") not in (None, "off") and draft.work is None:
         draft.values["deadline"] = str(run["max_duration"])
         draft.taken.append(("deadline", "max_duration"))
