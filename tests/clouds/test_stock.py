@@ -129,6 +129,21 @@ def test_a_place_that_does_not_sell_the_type(answered, zones, offered, told):  #
     assert [(row.zone, row.state, row.fix) for row in rows] == told
 
 
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("us-east-1-bos-1a", [("us-east-1a", "unknown"), ("us-east-1b", "unknown")]),  # not opted in to
+        ("eu-west-1a", [("", "unknown")]),
+    ],
+)
+def test_zones_that_are_not_the_account_s_or_the_region_s(answered, place, told):  # noqa: F811
+    rows = [{"InstanceType": "g6.12xlarge", "Location": each} for each in ("us-east-1a", "us-east-1b", place)]
+    answered(ec2(DescribeInstanceTypeOfferings={"InstanceTypeOfferings": rows}))
+    found = aws_rows(machines(**G6))
+    assert shown(found) == told
+    assert found[0].failed is (place == "eu-west-1a")
+
+
 BLOCK = {"market": "capacity-block", "block_hours": 48, "zones": (), "now": 2, "quota": ""}
 OFFERING = {
     "CapacityBlockOfferingId": "cb-0123456789abcdef0",

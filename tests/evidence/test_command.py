@@ -247,6 +247,9 @@ def test_a_bill_without_usage_or_of_another_cloud_is_none(bill: Bill, small: str
         assert (code, "has no usage of ttl-trial or trial" in " ".join(err.split())) == (64, True), err
     code, _, err = line("write", small, "--bill", str(bill({}, {"ProviderName": "Google Cloud"})))
     assert (code, "ProviderName: is of gcp, and trial ran on aws" in " ".join(err.split())) == (64, True), err
+    project = '"{""sizewell:stack"": ""trial"", ""sizewell:project"": ""another""}"'
+    code, out, _ = line("write", small, "--bill", str(bill({}, cost("900", Tags=project))))
+    assert (code, billed(out)["usd_billed"]) == (0, 0.25)
     other = {"ProviderName": "Google Cloud", "Tags": '"{""sizewell:stack"": ""prod""}"'}
     assert line("write", small, "--bill", str(bill({}, other)))[0] == 0
 
@@ -271,6 +274,21 @@ def test_a_decision_that_its_spec_no_longer_leads_to(world: Pretend, small: str,
         assert (code, out) == (4, "")
         assert "decision out of date: trial: " in " ".join(err.split())
     assert world.calls == []
+
+
+def test_a_run_of_which_nothing_is_built_is_not_taken_up_with_another_decision(
+    world: Pretend, small: str, line: Line
+) -> None:
+    """Its limits were held against the price of the one that it began with."""
+    assert line("run", small, "--yes")[0] == 0
+    path = Path(".sizewell/evidence/trial.json")
+    notes = json.loads(path.read_text())
+    steps = {name: {} for name in notes["steps"]} | {"rights": {"state": "begun"}}
+    path.write_text(json.dumps({**notes, "steps": steps, "ended_s": None, "decision": "0" * 64}))
+    calls = len(world.calls)
+    code, _, err = line("resume", small)
+    assert (code, "fix: begin anew: sizewell evidence run trial" in " ".join(err.split())) == (64, True), err
+    assert len(world.calls) == calls
 
 
 def test_a_measurement_is_not_held_against_another_decision(world: Pretend, small: str, line: Line) -> None:

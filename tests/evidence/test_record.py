@@ -101,6 +101,11 @@ def test_a_version_of_ones_own_is_left_out() -> None:
         (stage("rights", "failed", "denied"), "up was tried, and rights failed"),
         (put([], "machines"), "machines: there is none"),
         (put(99_999, "stages", 1, "seconds"), "took longer than the run"),
+        (
+            put([{"stage": "destroyed", "cause": "engine", "seconds": 99_999.0}], "attempts"),
+            "attempts: one took longer than the run",
+        ),
+        (put(0.1, "limits", "usd_spent_max"), "is less than its hours cost"),
         (put({}, "stages", 3, "figures"), "guard passed, and its figures do not say so"),
         (put(1, "stages", 3, "figures", "machines_at_last"), "guard passed, and its figures do not say so"),
         (put(0, "stages", 2, "figures", "endpoints_reached"), "reachable passed, and its figures do not say so"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -146,6 +146,10 @@ def _typed(args: Arguments, usd: float) -> str:
 def resume(args: Arguments) -> int:
     with _taken_up(args) as started:
         if not started.journal.built:
+            notes = started.journal.notes
+            if notes.decision not in ("", _decision(project.root(), notes.stack).digest()):
+                what = f"{notes.stack} was sized again since its run began, and nothing of it is built"
+                raise UsageError(f"{what}\n  fix: begin anew: sizewell evidence run {notes.stack}")
             _must_be_empty(started)
         return _went(started, started.go, as_json=args.json)
 
@@ -427,15 +431,13 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
 
         repeated = _must_be_of_the_run(bills, notes)
         bill, subject = read_bill(bills), ", ".join(map(str, bills))
-        if foreign := sorted(
-            {each.currency for each in bill.foreign if each.tags.get("sizewell-stack") in notes.stacks}
-        ):
+        if foreign := sorted({each.currency for each in bill.foreign if _is_of(each.tags, notes)}):
             what = (
                 f"has charges of {notes.stack} in {', '.join(foreign)}, which state no US dollars: nothing is converted"
             )
             fix = "export it with x_EffectiveCostInUsd, or in USD; a record without --bill has its other stages"
             raise ConfigError([Fault(path="BillingCurrency", message=what, fix=fix)], subject=subject)
-        charges = [each for each in bill.charges if each.tags.get("sizewell-stack") in notes.stacks]
+        charges = [each for each in bill.charges if _is_of(each.tags, notes)]
         if not any(each.category == "usage" for each in charges):
             what = f"has no {'usage' if charges else 'charge'} of {' or '.join(notes.stacks)}"
             fix = "take the export of that month, once its rows have the tag sizewell-stack; they come a day later"
@@ -460,6 +462,15 @@ def _added(started: Run, bills: Sequence[Path], observed: Path | None) -> dict[N
     return found  # type: ignore[return-value]
 
 
+def _is_of(tags: Mapping[str, str], notes: Notes) -> bool:
+    """Whether something with these tags is of a run: of its stacks, and of no other project that calls one alike."""
+    from sizewell.cli.teardown import project_name
+    from sizewell.components.tags import legal
+
+    own = legal(project_name(project.root()))
+    return tags.get("sizewell-stack") in notes.stacks and tags.get("sizewell-project", own) == own
+
+
 def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> int:
     """ConfigError where a bill has a charge of the stack from another time (of another run, or an earlier stack) or
     another cloud; else how many of its rows equal another one.
@@ -477,7 +488,7 @@ def _must_be_of_the_run(bills: Sequence[Path], notes: Notes) -> int:
             what = f"the column {missing[0]} is missing: what is of the run cannot be told"
             raise ConfigError([rows.fault(message=what, fix="export it with that column")])
         for row in rows:
-            if own_tags(pairs_of(row[places["Tags"]])).get("sizewell-stack") not in notes.stacks:
+            if not _is_of(own_tags(pairs_of(row[places["Tags"]])), notes):
                 continue
             number += 1
             seen.add(hash(tuple(row)))

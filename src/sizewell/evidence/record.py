@@ -230,6 +230,12 @@ class Record(_Part):
                 raise ValueError(f"stages: {name} passed, and its figures do not say so")
         if sum(self.stage(name).seconds or 0.0 for name in BILLED_TIME) > self.limits.seconds_spent + len(BILLED_TIME):
             raise ValueError("stages: they took longer than the run, limits.seconds_spent")
+        if any(
+            (each.seconds or 0.0) > self.limits.seconds_spent + 1 for each in self.attempts if each.stage != "rights"
+        ):
+            raise ValueError("attempts: one took longer than the run, limits.seconds_spent")
+        if built and self.limits.usd_spent_max < self.limits.usd_per_hour_max * self.limits.seconds_spent / 3600 - 0.01:
+            raise ValueError("limits.usd_spent_max: is less than its hours cost")
         return self
 
     def stage(self, name: Name) -> Stage:

@@ -101,12 +101,16 @@ def _sold_name(needs: Needs, region: str) -> str:
 def _zones(aws: Aws, region: str, kinds: list[str]) -> dict[str, Any]:
     """Ids of the region's zones by name, and the names of those that sell each type."""
     listed = aws.call("ec2", region, "describe_availability_zones")["AvailabilityZones"]
+    ids = {zone["ZoneName"]: zone["ZoneId"] for zone in listed}
     offered: dict[str, list[str]] = {kind: [] for kind in kinds}
     asked = {"LocationType": "availability-zone", "Filters": [{"Name": "instance-type", "Values": kinds}]}
     for row in aws.pages("ec2", region, "describe_instance_type_offerings", "InstanceTypeOfferings", **asked):
         only(kinds, row["InstanceType"], "ec2")
-        offered[row["InstanceType"]].append(row["Location"])
-    return {"ids": {zone["ZoneName"]: zone["ZoneId"] for zone in listed}, "offered": offered}
+        if row["Location"] in ids:  # not in a local zone that the account has not opted in to
+            offered[row["InstanceType"]].append(row["Location"])
+        elif not row["Location"].startswith(region):
+            only([region], row["Location"], "ec2")
+    return {"ids": ids, "offered": offered}
 
 
 def _scores(machines: Machines, aws: Aws) -> dict[str, int]:
