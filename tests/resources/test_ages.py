@@ -903,3 +903,36 @@ def test_each_row_of_a_runtime_or_an_offer_is_read_of_a_type_that_its_provider_h
     ]
     types = re.findall(r'"((?:aws|azure-native|gcp):[\w./-]+:\w+)"', reader)
     assert set(types) <= set(INSTALLED)
+
+
+EKS, VOLUMES = "aws:eks/cluster:Cluster", {"volumes": [{"name": "v", "cephfs": {"monitors": ["10.0.0.1"]}}]}
+
+
+def persistent(**spec):
+    return made("kubernetes:core/v1:PersistentVolume", spec={"capacity": {"storage": "10Gi"}, **spec})
+
+
+@pytest.mark.parametrize(
+    ("resource", "clusters", "said"),
+    [
+        (made("kubernetes:core/v1:Pod", spec=VOLUMES), ["1.34"], "volume cephfs: Kubernetes 1.30 was the last"),
+        (made("kubernetes:apps/v1:Deployment", spec={"template": {"spec": VOLUMES}}), [], "volume cephfs"),
+        (made("kubernetes:ray.io/v1:RayCluster", spec={"workerGroupSpecs": [{"template": {"spec": VOLUMES}}]}), [], "cephfs"),
+        (persistent(glusterfs={"endpoints": "g", "path": "v"}), ["1.35"], "Kubernetes 1.25 was the last that had its plugin"),
+        (persistent(rbd={"image": "i"}), ["1.30", "1.35"], "rbd.csi.ceph.com"),
+        (persistent(scaleIO={"gateway": "g"}), [], "no version that is supported has its plugin"),
+        (persistent(rbd={"image": "i"}), ["1.30"], ""),
+        (persistent(csi={"driver": "rbd.csi.ceph.com"}), ["1.35"], ""),
+        (persistent(nfs={"server": "s", "path": "/"}), ["1.35"], ""),
+        (made("kubernetes:core/v1:Pod", spec={"volumes": [{"name": "rbd", "emptyDir": {}}]}), [], ""),
+        (made("kubernetes:core/v1:ConfigMap", data={"rbd": "x"}), [], ""),
+    ],
+)  # fmt: skip
+def test_a_volume_of_a_plugin_that_kubernetes_has_no_more_is_said(resource, clusters, said):
+    clusters = [made(EKS, f"c{place}", version=version) for place, version in enumerate(clusters)]
+    found = [
+        f"{each.detail}; {each.fix}"
+        for each in pressing(aging([*clusters, resource], KNOWN, ON))
+        if each.kind == "kubernetes-api"
+    ]
+    assert (len(found), said in "".join(found)) == (1 if said else 0, True)

@@ -30,7 +30,7 @@ from sizewell.sizing.catalog.lifetimes import (
     number,
 )
 from sizewell.sizing.catalog.succession import EVERY, PLAIN, older, row_of, runtime_row
-from sizewell.sizing.catalog.systems import ended_model, ended_service, removed, retired, system_of, title
+from sizewell.sizing.catalog.systems import VOLUME, ended_model, ended_service, removed, retired, system_of, title
 
 SOON_DAYS: Final = 90
 CONFIG: Final = "sizewell:kubernetesVersion"
@@ -121,7 +121,11 @@ def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, 
     found: dict[str, Aging] = {}
     graph = Graph(Plan(project="", stack=stack, resources=tuple(resources)))
     for resource in graph.plan.resources:
-        for each in (*_of(resource, known, on, stack), *_of_nodes(graph, resource, known, on)):
+        for each in (
+            *_of(resource, known, on, stack),
+            *_of_nodes(graph, resource, known, on),
+            *_volumes(graph, resource, known),
+        ):
             found.setdefault(each.what, each)
     return tuple(sorted(found.values(), key=lambda each: (each.until or "9999", each.what)))
 
@@ -388,13 +392,41 @@ def _karpenter(resource: RecordedResource, known: Lifetimes, on: date) -> Iterat
 def _removed(resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
     """A kind of Kubernetes in a version of its API that is served no more."""
     api, _, kind = canonical(resource.type).partition(":")[2].rpartition(":")
-    row = removed(api, kind, known)
+    yield from _gone(resource, removed(api, kind, known), f"{api} of {kind}", "served it")
+
+
+def _gone(resource: RecordedResource, row: Release | None, what: str, did: str) -> Iterator[Aging]:
     if row is not None:
-        last, what = row.kubernetes.partition("..")[2], f"{api} of {kind}"
-        fix, _, served = row.note.partition("; ")  # by a controller of its own
-        served = f"Kubernetes {last} was the last that served it" if last else served
+        last = row.kubernetes.partition("..")[2]
+        fix, _, gone = row.note.partition("; ")  # by a controller of its own
+        gone = f"Kubernetes {last} was the last that {did}" if last else gone
         yield Aging(resource=resource.name, what=what, kind=row.kind, until="", when="ended", checked=row.checked,
-                    detail=f"{what}: {served}", fix=fix)  # fmt: skip
+                    detail=f"{what}: {gone}", fix=fix)  # fmt: skip
+
+
+def _volumes(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
+    """Volumes of plugins that Kubernetes had in its own tree and has no more; none where all clusters have them yet."""
+    type_ = canonical(resource.type)
+    if not type_.startswith("kubernetes:"):
+        return
+    spec = resource.inputs.get("spec")
+    volumes = [spec] if type_.endswith(":PersistentVolume") else list(_listed("volumes", resource.inputs))
+    versions = [number(minor(version)) for each in graph.of(*CLUSTERS) if (version := _version_of(each))]
+    for plugin in dict.fromkeys(str(key) for volume in volumes if isinstance(volume, Mapping) for key in volume):
+        row = removed(VOLUME, plugin, known)
+        last = number(row.kubernetes.partition("..")[2]) if row is not None else ()
+        if not versions or not last or max(versions) > last:
+            yield from _gone(resource, row, f"volume {plugin}", "had its plugin, and no pod with it starts")
+
+
+def _listed(key: str, value: Any) -> Iterator[Any]:
+    """What stands in every list of that name."""
+    for name, each in (
+        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
+    ):
+        if name == key and isinstance(each, list):
+            yield from each
+        yield from _listed(key, each)
 
 
 def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:

@@ -150,6 +150,9 @@ def ended_model(stated: str, known: Lifetimes) -> Release | None:
     return None
 
 
+VOLUME: Final = "Volume"  # in place of an API, of the plugins of volumes that Kubernetes had in its own tree
+
+
 def removed(api: str, kind: str, known: Lifetimes) -> Release | None:
     """The row of a kind in a version of its API that Kubernetes no longer serves.
 
@@ -157,6 +160,8 @@ def removed(api: str, kind: str, known: Lifetimes) -> Release | None:
     >>> removed("batch/v1beta1", "CronJob", load()).kubernetes, removed("batch/v1", "CronJob", load())
     ('..1.24', None)
     """
+    if api == VOLUME:
+        return known.release("kubernetes-api", VOLUME, kind)
     group, _, version = api.rpartition("/")
     kind = kind.removesuffix("List").removesuffix("Patch")
     return known.release("kubernetes-api", f"{group}/{kind}", version)
