@@ -46,7 +46,7 @@ from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
 from sizewell.resources.unfit.clusters import AddonRelease
 from sizewell.resources.unfit.machines import Attached, FirstGeneration
-from sizewell.resources.unfit.names import NameForm
+from sizewell.resources.unfit.names import NameForm, UserNames
 from sizewell.resources.unfit.services import Registries, Units
 from sizewell.sizing.aliases import Alias
 from sizewell.sizing.catalog.images import ImageKind
@@ -97,6 +97,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/data/name_forms.csv": (NameForm, ("type", "system")),
     "resources/data/provisioned_units.csv": (Units, ("model",)),
+    "resources/data/user_names.csv": (UserNames, ("types", "engine")),
     "resources/data/registries.csv": (Registries, ("types",)),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
     "resources/readers/data/device_names.csv": (DeviceName, ("begins", "names")),

@@ -567,6 +567,49 @@ def test_more_names_that_no_cloud_takes_are_said(resource, words):
     assert words in line
 
 
+RDS, AURORA, DOCDB = "aws:rds/instance:Instance", "aws:rds/cluster:Cluster", "aws:docdb/cluster:Cluster"
+FLEXIBLE, MYSQL, SQL = (
+    "azure-native:dbforpostgresql:Server",
+    "azure-native:dbformysql:Server",
+    "azure-native:sql:Server",
+)
+MACHINE, MACHINES = (f"azure-native:compute:{kind}" for kind in ("VirtualMachine", "VirtualMachineScaleSet"))
+LINUX = "azure:compute/linuxVirtualMachine:LinuxVirtualMachine"
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [
+        (made(RDS, engine="postgres", username="admin"), "admin"),
+        (made(RDS, engine="postgres", username="pg_owner"), "pg_owner"),
+        (made(RDS, engine="mysql", username="rdsadmin"), "rdsadmin"),
+        (made(AURORA, engine="aurora-postgresql", masterUsername="Admin"), "Admin"),
+        (made("aws-native:rds:DbInstance", engine="postgres", masterUsername="rdsadmin"), "rdsadmin"),
+        (made(DOCDB, masterUsername="admin"), "admin"),
+        (made(SQL, administratorLogin="sa"), "sa"),
+        (made(FLEXIBLE, administratorLogin="azure_pg_admin"), "azure_pg_admin"),
+        (made(FLEXIBLE, administratorLogin="root"), "root"),
+        (made(MYSQL, administratorLogin="guest"), "guest"),
+        (made(MACHINE, osProfile={"adminUsername": "admin"}), "admin"),
+        (made(MACHINES, virtualMachineProfile={"osProfile": {"adminUsername": "root"}}), "root"),
+        (made(LINUX, adminUsername="test"), "test"),
+        (made(RDS, engine="mysql", username="admin"), ""),
+        (made(RDS, engine="postgres", username="postgres"), ""),
+        (made(RDS, engine=UNKNOWN, username="admin"), ""),
+        (made(AURORA, engine="aurora-mysql", masterUsername="admin"), ""),
+        (made(DOCDB, masterUsername="docadmin"), ""),
+        (made(SQL, administratorLogin="sqladmin"), ""),
+        (made(FLEXIBLE, administratorLogin="pgadmin"), ""),
+        (made(MYSQL, administratorLogin="azure_pg_admin"), ""),
+        (made(MACHINE, osProfile={"adminUsername": "azureuser"}), ""),
+        (made(LINUX, adminUsername=UNKNOWN), ""),
+    ],
+)
+def test_a_user_s_name_that_a_cloud_keeps_for_itself_is_said(resource, name):
+    lines = said(resource)
+    assert (len(lines), f"{name!r} is refused" in "".join(lines)) == ((1, True) if name else (0, False))
+
+
 def test_names_that_fit_are_not_named():
     fit = [made("aws:elasticache/replicationGroup:ReplicationGroup", replicationGroupId="a" * 40),
            made("aws:sqs/queue:Queue", name="jobs.fifo"), made("aws:rds/instance:Instance", identifier="models-prod"),
@@ -673,11 +716,31 @@ def aks(**profile):
         ({"serviceCidr": "172.30.0.0/16", "dnsServiceIP": "172.30.0.10"}, "AKS keeps 169.254.0.0/16"),
         ({"serviceCidr": "172.16.0.0/16", "dnsServiceIP": "172.16.0.1"}, "is the first address of service_cidr"),
         ({"serviceCidr": "172.16.0.0/16", "dnsServiceIP": "172.16.0.10"}, ""),
+        ({"serviceCidr": "172.16.0.0/16", "podCidr": "172.31.0.0/16"}, "pod_cidr 172.31.0.0/16 is refused"),
+        ({"serviceCidr": "172.16.0.0/11"}, "service_cidr 172.0.0.0/11 is too large"),
+        ({"serviceCidr": "10.245.0.0/16", "podCidr": "10.244.0.0/15"}, "overlaps its pods' 10.244.0.0/15"),
+        (
+            {"serviceCidr": "10.244.8.0/24", "networkPlugin": "azure", "networkPluginMode": "overlay"},
+            "overlaps its pods'",
+        ),
+        ({"serviceCidr": "10.244.8.0/24", "networkPlugin": "azure"}, ""),
+        ({"serviceCidr": "10.128.0.0/12", "podCidr": "10.0.0.0/16"}, ""),
+        ({"serviceCidr": "10.0.0.0/16", "podCidr": "10.244.0.0/16", "networkPluginMode": "overlay"}, ""),
     ],
 )
 def test_ranges_that_aks_keeps_are_said(profile, words):
     lines = said(aks(**profile))
-    assert lines == [] if not words else words in lines[0]
+    assert lines == [] if not words else any(words in line for line in lines)
+
+
+@pytest.mark.parametrize(("cidr", "lines"), [("192.0.2.0/24", 1), ("10.1.0.0/24", 0)])
+def test_nodes_of_aks_stand_in_no_range_that_it_keeps(cidr, lines):
+    cluster = made(AKS, "k", agentPoolProfiles=[{"name": "a", "mode": "System", "vnetSubnetID": UNKNOWN}],
+                   networkProfile={"serviceCidr": "172.16.0.0/16"})  # fmt: skip
+    network = made(VNET, "n", addressSpace={"addressPrefixes": [cidr]})
+    subnet = linked(made(SUBNET, "s", virtualNetworkName=UNKNOWN, addressPrefix=cidr), virtualNetworkName=(network,))
+    found = said(network, subnet, linked(cluster, agentPoolProfiles=(subnet,)))
+    assert len([line for line in found if "the nodes' subnet" in line]) == lines
 
 
 @pytest.mark.parametrize(("name", "lines"), [("bastion", 1), ("AzureBastionSubnet", 0)])

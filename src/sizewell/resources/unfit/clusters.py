@@ -41,10 +41,14 @@ GKE: Final = "gcp:container/cluster:Cluster"
 RESERVED: Final = tuple(
     ip_network(each) for each in ("169.254.0.0/16", "172.30.0.0/16", "172.31.0.0/16", "192.0.2.0/24")
 )
-"""Ranges that AKS takes for no services and pods, as it takes not the first address of the services' for its DNS
-(learn.microsoft.com/azure/aks/configure-azure-cni, prerequisites, from memory).
+"""Ranges that AKS takes for no services, pods and nodes, as it takes not the first address of the services' for its DNS
+(github.com/MicrosoftDocs/azure-aks-docs, prerequisites of Azure CNI Node Subnet; of the DNS from memory).
 """
-SERVICES_OF_AKS: Final = "10.0.0.0/16"  # what NetworkProfile of pulumi_azure_native 3.29.0 sets by itself
+# What NetworkProfile of pulumi_azure_native 3.29.0 sets by itself.
+SERVICES_OF_AKS: Final = "10.0.0.0/16"
+PODS_OF_AKS: Final = "10.244.0.0/16"
+LARGEST_OF_AKS: Final = 12
+"""Services of AKS have a smaller range than /12 (learn.microsoft.com/azure/aks/configure-azure-cni)."""
 STANDARD_MONTHS: Final = 14
 """For how long EKS supports a minor version from the day on which it has it (docs.aws.amazon.com/eks/latest/userguide/
 kubernetes-versions.html), so when that day was."""
@@ -191,13 +195,20 @@ def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str,
         elif address is not None and address in (own[0], own[1]):
             said = f"dns_service_ip {dns} is the first address of service_cidr {own}, which is Kubernetes' own"
             yield f"{said}: AKS refuses it", f"take {own[10]}"
-        for key in ("serviceCidr", "podCidr"):
-            taken = network_of(get(profile, key))
+        apart = get(profile, "networkPluginMode") == "overlay" or get(profile, "networkPlugin") == "kubenet"
+        pods = network_of(get(profile, "podCidr", default=PODS_OF_AKS if apart else None))
+        nodes = list(_of(graph, resource, "agentPoolProfiles"))
+        for key, taken in (("service_cidr", own), ("pod_cidr", pods), *(("the nodes' subnet", each) for each in nodes)):
             if any(taken is not None and taken.version == each.version and taken.overlaps(each) for each in RESERVED):
                 said = f"{key} {taken} is refused: AKS keeps {', '.join(map(str, RESERVED))} for itself"
                 yield said, "take another private range, such as 172.16.0.0/16"
+        if own.version == 4 and own.prefixlen < LARGEST_OF_AKS:
+            said = f"service_cidr {own} is too large: AKS takes less than a /{LARGEST_OF_AKS}"
+            yield said, "take one such as 172.16.0.0/16"
         usual = " (the default)" if str(own) == SERVICES_OF_AKS else ""
-        yield from _overlapping("service_cidr", own, "its subnet's", _of(graph, resource, "agentPoolProfiles"), usual)
+        yield from _overlapping("service_cidr", own, "its subnet's", nodes, usual)
+        if pods is not None:
+            yield from _overlapping("service_cidr", own, "its pods'", (pods,), usual)
     elif type_ == GKE:
         own = network_of(get(inputs, "privateClusterConfig", "masterIpv4CidrBlock"))
         if own is not None and own.prefixlen != 28:

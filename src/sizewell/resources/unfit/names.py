@@ -1,4 +1,4 @@
-"""Names that a cloud refuses: too long, or with characters that it does not take."""
+"""Names that a cloud refuses: too long, with characters that it does not take, or of users that it keeps for itself."""
 
 from __future__ import annotations
 
@@ -27,8 +27,21 @@ class NameForm:
     source: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserNames:
+    """A row of user_names.csv: which names of an administrator a cloud keeps for itself."""
+
+    types: str  # a regular expression for the whole type
+    engine: str = ""  # one for the engine of a database, where it depends on that
+    input: str  # path of the name, with dots
+    refused: str  # a regular expression for the whole name, in any case
+    source: str
+
+
+DATA: Final = Path(__file__).parents[1] / "data"
+USERS: Final = csvtables.read(UserNames, DATA / "user_names.csv")
 FORMS: Final[dict[tuple[str, str], NameForm]] = {
-    (row.type, row.system): row for row in csvtables.read(NameForm, Path(__file__).parents[1] / "data/name_forms.csv")
+    (row.type, row.system): row for row in csvtables.read(NameForm, DATA / "name_forms.csv")
 }
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 MACHINE: Final = "azure-native:compute:VirtualMachine"
@@ -49,6 +62,15 @@ def of(resource: RecordedResource) -> Iterator[tuple[str, str]]:
         for profile in () if isinstance(profiles, Unknown) else profiles:
             if (form := _form(POOL, profile)) is not None:
                 yield from _wrong("name of a pool", get(profile, "name"), form)
+
+    for row in USERS:
+        if re.fullmatch(row.types, type_) and re.fullmatch(
+            row.engine, str(inputs.get("engine", "")) if row.engine else ""
+        ):
+            name = get(inputs, *row.input.split("."))
+            if isinstance(name, str) and re.fullmatch(row.refused, name, re.IGNORECASE):
+                said = f"{row.input} {name!r} is refused by its cloud, which keeps that name for itself"
+                yield said, "name the user otherwise"
 
 
 def _windows(machine: Any) -> bool:
