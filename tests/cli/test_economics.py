@@ -216,10 +216,7 @@ def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
     said = json.loads(economics("dev-aws", "dev-aws", "--json").out)
     assert (len(said["workloads"]), [each["committed"] for each in said["commitments"]]) == (1, [[]])
     assert len(said["workloads"][0]["ways"][0]["usd_by_month"]) == 2  # what is paid before the first, and the first
-    assert (
-        "dev-aws/chat ends 30 days after it is built: what it costs is counted for 1 month, what to commit to until that day"
-        in said["notes"]
-    )
+    assert "dev-aws/chat ends 30 days after it is built, and is counted until that day" in said["notes"]
 
 
 @pytest.mark.parametrize(
@@ -386,7 +383,7 @@ def test_the_work_of_a_spec_is_counted_until_its_stack_ends(economics: Callable,
     (project / "ends.yaml").write_text(TRAIN.replace("utilization: 40%", "utilization: 90%\nttl: 60d"))
     said = economics("ends.yaml").out
     assert "over 2 months" in said
-    assert "counted for 2 months: the stack of this spec ends 60 days after it is built (ttl)" in said
+    assert "counted until the stack of this spec ends, 60 days after it is built (ttl)" in said
     (line,) = (line for line in said.splitlines() if line.startswith("cheapest today"))
     assert "commit" not in line
     assert "over 1 month\n" in economics("ends.yaml", "--months", "1").out

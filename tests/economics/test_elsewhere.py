@@ -77,6 +77,17 @@ def test_of_several_machines_that_work_together_a_network_is_wanted():
     assert by_the_machine(catalog, one, ON, joined=True) == ()
 
 
+def test_machines_of_a_batch_need_no_network_between_them(work):
+    """Each answers records of its own: L4 of Runpod at 0.39 USD an hour, of a machine each."""
+    made = work("nightly")
+    assert made.demand.machines > 1
+    there = row(compare(made))
+    assert there.way.name == "on runpod"
+    machines = made.demand.hours * Decimal("0.39")
+    (data,) = made.data(made.demand, owned=True)
+    assert abs(there.by_month[1] - machines - data.item.cost().expected) < Decimal("0.02")
+
+
 def test_it_is_no_cloud_that_is_built_on_and_no_server_of_ones_own():
     catalog = load()
     for name in ("p5.48xlarge", "g6.xlarge"):

@@ -348,7 +348,7 @@ def test_the_end_of_the_stack_is_said_where_it_comes_before_the_months_do(work):
     assert months_of(ending.spec, 36) == 3
     assert months_of(ending.spec, 2) == 2
     said = facts(compare(replace(ending, months=3)))
-    assert any("counted for 3 months: the stack of this spec ends 90 days after it is built" in line for line in said)
+    assert any("counted until the stack of this spec ends, 90 days after it is built" in line for line in said)
     assert not any("it is built" in line for line in facts(compare(made)))
 
 
@@ -531,3 +531,26 @@ def test_an_api_costs_the_same_for_each_token_however_much_it_is_used(work):
 
 def test_a_service_that_sells_no_spot_has_no_such_way(work):
     assert rows_of(work("studio"))["spot"].way.reason == "SageMaker does not sell it"
+
+
+@pytest.mark.parametrize(("days", "best"), [(213, "on-demand"), (214, "on-demand"), (366, "commit+on-demand")])
+def test_what_ends_is_counted_to_the_day(work, days, best):
+    """214 days are 5,136 h at 0.8048 USD, and 0.5239 x 8,760 h of a year cost more; counted as 8 months they did not."""
+    made = work("around-the-clock")
+    spec = made.spec.model_copy(update={"ttl_s": days * 86_400.0, "spot_policy": "on-demand"})
+    comparison = compare(replace(made, spec=spec, months=months_of(spec, 36)))
+    rows = {each.way.key: each for each in comparison.rows}
+    machines = sum(
+        each.item.quantity.expected * each.item.price.amount * (each.last - each.first + 1)
+        for each in rows["on-demand"].way.pay(made.demand)
+        if made.runs_it(each.item)
+    )
+    assert abs(machines - days * 24 * Decimal("0.8048") * made.demand.utilization) < Decimal("0.01")
+    assert comparison.cheapest.way.key == best
+    if best.startswith("commit"):
+        (bought,) = comparison.cheapest.way.plan
+        assert (bought.month, bought.term.months) == (0, 12)
+        more = rows["on-demand"].usd - comparison.cheapest.usd
+        hours = made.demand.utilization * Decimal(24)
+        saved = Decimal("0.8048") * hours * 365 - Decimal("0.5239") * 8760
+        assert abs(more - saved) < 1, "the day above the year is by the hour"

@@ -68,11 +68,7 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     for use in uses:
         if use.work.months < read.months:
             days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
-            counted = plural(use.work.months, "month")
-            notes.append(
-                f"{use.stack}/{use.work.name} ends {days} after it is built: what it costs is "
-                f"counted for {counted}, what to commit to until that day"
-            )
+            notes.append(f"{use.stack}/{use.work.name} ends {days} after it is built, and is counted until that day")
     for use in uses:
         name, market, managed = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market, use.work.chosen.managed
         if not use.work.is_covered:

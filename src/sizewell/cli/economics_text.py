@@ -54,8 +54,8 @@ def facts(comparison: Comparison) -> list[str]:
     lines += _on_their_way(work)
     lines += headline(comparison)
     if (ends_s := work.spec.ttl_s) is not None and months_of(work.spec, work.months + 1) == work.months:
-        counted, days = plural(work.months, "month"), f"{ends_s / 86_400:.0f} days"
-        lines.append(f"counted for {counted}: the stack of this spec ends {days} after it is built (ttl)")
+        days = f"{ends_s / 86_400:.0f} days"
+        lines.append(f"counted until the stack of this spec ends, {days} after it is built (ttl)")
     lines += [
         f"yours already, and in no figure, as it is paid whatever is chosen: {each}"
         for each in work.place.own_commitments

@@ -136,7 +136,7 @@ def _row(way: Way, work: Work, wins: tuple[tuple[Decimal, Decimal], ...]) -> Row
     usd = sum(by_month, Decimal(0))
 
     def per(quantity: Decimal | None) -> Decimal | None:
-        return usd / (quantity * work.months) if quantity else None
+        return usd / (quantity * work.lasts_months) if quantity else None
 
     return Row(
         way=way,

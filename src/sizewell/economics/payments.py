@@ -24,9 +24,14 @@ def once(item: LineItem, month: int = 0) -> Payment:
     return Payment(replace(item, cadence="once"), month, month)
 
 
-def monthly(items: Iterable[LineItem], months: int) -> tuple[Payment, ...]:
-    """The lines of a bill, month by month."""
-    return tuple(Payment(item, 1, months) for item in items)
+def monthly(items: Iterable[LineItem], months: Decimal | int) -> tuple[Payment, ...]:
+    """The lines of a bill, month by month; of a part of the last month, so much of each."""
+    items, whole = tuple(items), int(months)
+    rest = Decimal(months) - whole
+    paid = [Payment(item, 1, whole) for item in items if whole]
+    if rest:
+        paid += [Payment(replace(item, quantity=item.quantity.times(rest)), whole + 1, whole + 1) for item in items]
+    return tuple(paid)
 
 
 def paid_by(payments: Iterable[Payment], month: int) -> Decimal:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sizewell.economics.baseline import Purchase, baseline, held
-from sizewell.economics.demand import Demand, demand_of
+from sizewell.economics.demand import Demand, demand_of, mixed
 from sizewell.economics.moving import moving
 from sizewell.economics.own import OWN, owned
 from sizewell.economics.payments import Payment, monthly, once, paid_by, total_usd, unpriced
@@ -226,7 +226,7 @@ class Work:
             quantity=Interval.exactly(times),
             price=Priced(Decimal(repr(usd)) / times, "the fees of its place for data that leave it", ""),
         )
-        return (once(line),) if copied else monthly([line], self.months)
+        return (once(line),) if copied else monthly([line], self.lasts_months)
 
     @property
     def bends(self) -> tuple[Decimal, ...]:
@@ -363,7 +363,7 @@ def _aged(work: Work, markets: Iterable[str]) -> tuple[str, ...]:
 def _by_the_hour(work: Work) -> Iterator[Way]:
     """On demand, spot with its rework, and flex-start for runs where it is sold."""
     if work.is_own:
-        pay = partial(_around_the_clock, work, "on-demand", work.months)
+        pay = partial(_around_the_clock, work, "on-demand", work.lasts_months)
         yield _priced(work, Way(key="on-demand", name=YOURS, pay=pay, bound=f"{work.machines}, yours", notes=(_RATED,)))
     for market in BY_THE_HOUR[work.is_own :]:
         if reason := "" if market == "on-demand" else _not_sold(work, market):
@@ -420,7 +420,7 @@ def _spread(work: Work, option: Option) -> Spread | None:
     latest_s, moved = option.setting.need.deadline_s, moving(option, work.bytes_per_s)
     hours = times.within(0.95) / 3600
     longer = Decimal(repr(hours * 3600 / work.option.run_s))
-    usd = total_usd(_hourly(work, option, longer, work.demand)) / (work.runs * work.months)
+    usd = total_usd(_hourly(work, option, longer, work.demand)) / (work.runs * work.lasts_months)
     return Spread(
         hours_in_half=times.within(0.5) / 3600,
         hours_in_95_percent=hours,
@@ -431,7 +431,7 @@ def _spread(work: Work, option: Option) -> Spread | None:
 
 
 def _hourly(work: Work, option: Option, rework: Decimal, demand: Demand) -> tuple[Payment, ...]:
-    return (*monthly(work.bill(option, demand.hours * rework), work.months), *work.data(demand))
+    return (*monthly(work.bill(option, demand.hours * rework), work.lasts_months), *work.data(demand))
 
 
 def _not_sold(work: Work, market: str) -> str:
@@ -459,9 +459,9 @@ def _committed(work: Work, market: str) -> Way:
     return _priced(work, Way(key=market, name=name, pay=pay, bound=bound, notes=notes))
 
 
-def _around_the_clock(work: Work, market: str, bought: int, demand: Demand) -> tuple[Payment, ...]:
+def _around_the_clock(work: Work, market: str, bought: Decimal | int, demand: Demand) -> tuple[Payment, ...]:
     machines = work.line(market, demand.machines * HOURS_PER_MONTH)
-    return (*monthly([machines], bought), *monthly(work.beside(demand.hours), work.months), *work.data(demand))
+    return (*monthly([machines], bought), *monthly(work.beside(demand.hours), work.lasts_months), *work.data(demand))
 
 
 def _block(work: Work) -> Way:
@@ -483,7 +483,7 @@ def _block(work: Work) -> Way:
 def _in_blocks(work: Work, times: Decimal, demand: Demand) -> tuple[Payment, ...]:
     machines = work.line(BLOCK, demand.hours * times)
     items = [replace(machines, cadence="monthly"), *work.beside(demand.hours)]
-    return (*monthly(items, work.months), *work.data(demand))
+    return (*monthly(items, work.lasts_months), *work.data(demand))
 
 
 def _own(work: Work) -> Way:
@@ -580,7 +580,7 @@ def _api(work: Work) -> Way | None:
                 )
                 for what, tokens, usd in lines
             ),
-            work.months,
+            work.lasts_months,
         )
 
     more = f"the cheapest of {plural(len(offers), 'seller')}" if len(offers) > 1 else "the one seller known"
@@ -597,7 +597,8 @@ def _elsewhere(work: Work) -> Iterator[Way]:
     if not shape.accelerators or work.is_own:
         return
     fleet = option.fleet
-    joined = fleet.nodes > 1 and (work.runs is not None or fleet.devices_per_replica > shape.accelerators)
+    trains = option.setting.need.training is not None
+    joined = fleet.nodes > 1 and (trains or fleet.devices_per_replica > shape.accelerators)
     found = by_the_machine(option.setting.catalog, shape, on, joined=joined)
     if not found:
         between = " and states a network between them" if joined else ""
@@ -631,7 +632,7 @@ def _elsewhere(work: Work) -> Iterator[Way]:
 def _rented_elsewhere(work: Work, instance_type: str, price: Priced, demand: Demand) -> tuple[Payment, ...]:
     quantity = Interval.exactly(demand.hours)
     machines = LineItem(component=work.name, what=instance_type, unit="hour", quantity=quantity, price=price)
-    return (*monthly([machines], work.months), *work.data(demand, owned=True))
+    return (*monthly([machines], work.lasts_months), *work.data(demand, owned=True))
 
 
 def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
@@ -645,7 +646,11 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
         return
     terms = [term for term in work.place.terms if not _not_sold(work, term.market)]
     hour_usd = _machine_usd(work, rented.pay(work.demand)) / work.demand.hours
-    plan = baseline([work.demand] * work.months, terms, hour_usd) if terms else ()
+    whole_months = int(work.lasts_months)
+    months = [work.demand] * whole_months
+    if rest := work.lasts_months - whole_months:
+        months.append(mixed([(rest, work.demand)]))
+    plan = baseline(months, terms, hour_usd) if terms else ()
     committed = {held(plan, month) for month in range(work.months)}
     whole = committed == {work.demand.machines}
     markets = [market for market in COMMITTED if any(each.term.market == market for each in plan)]
@@ -696,9 +701,10 @@ def in_words(plan: Sequence[Purchase], what: str) -> str:
 
 def _machine_usd(work: Work, payments: Iterable[Payment]) -> Decimal:
     """What a month's machines cost, to the last digit."""
-    running = (each.item for each in payments if work.runs_it(each.item))
-    prices = ((item.quantity.expected, item.price) for item in running)
-    return sum((hours * price.amount for hours, price in prices if isinstance(price, Priced)), Decimal(0))
+    running = [each for each in payments if work.runs_it(each.item) and each.last == max(1, int(work.lasts_months))]
+    share = min(work.lasts_months, Decimal(1))  # of less than a month
+    prices = ((each.item.quantity.expected, each.item.price) for each in running)
+    return sum((hours * price.amount for hours, price in prices if isinstance(price, Priced)), Decimal(0)) / share
 
 
 def with_plan(work: Work, above: Pay, plan: tuple[Purchase, ...], demand: Demand) -> tuple[Payment, ...]:
@@ -709,15 +715,14 @@ def with_plan(work: Work, above: Pay, plan: tuple[Purchase, ...], demand: Demand
     whole = above(demand)
     payments += [each for each in whole if not work.runs_it(each.item)]
     running = [each for each in whole if work.runs_it(each.item)]
-    start = 0
-    for month in range(1, work.months + 1):  # months with the same commitments are one payment
-        if month < work.months and held(plan, month) == held(plan, start):
-            continue
-        share = demand.hours_beyond(held(plan, start)) / demand.hours if demand.hours else Decimal(0)
-        payments += [
-            Payment(replace(each.item, quantity=each.item.quantity.times(share)), start + 1, month) for each in running
-        ]
-        start = month
+    for each in running:
+        start = each.first
+        for month in range(each.first + 1, each.last + 2):  # months with the same commitments are one payment
+            if month <= each.last and held(plan, month - 1) == held(plan, start - 1):
+                continue
+            share = demand.hours_beyond(held(plan, start - 1)) / demand.hours if demand.hours else Decimal(0)
+            payments.append(Payment(replace(each.item, quantity=each.item.quantity.times(share)), start, month - 1))
+            start = month
     return tuple(payments)
 
 
