@@ -198,23 +198,23 @@ def _effects(work: Work, rented: Way, bends: Sequence[Decimal]) -> Iterator[Effe
     """How far each input moves the utilization from which on owning is cheaper, of those that move it."""
     price = work.line("on-demand", ALL).price
     if isinstance(price, Priced):
-        moved = [(_at_times(rented, work, times), work.figures) for times in MOVED]
+        moved = [(curve_of(_at_times(rented, work, times), work.demand, bends), work.figures) for times in MOVED]
         source = OWN_RATE if price.terms == OWN_RATE else ESTIMATE if weakness(price) else "list price"
         yield from _effect(work, "on demand", Figure(price.amount, "USD/hour", "", source), moved, bends)
+    renting = curve_of(rented, work.demand, bends)
     for name, figure in work.figures.items():
         values = (max(figure.low, min(figure.high, figure.value * times)) for times in MOVED)
         whole = (Decimal(round(value)) if figure.unit == "months" else value for value in values)
-        moved = [(rented, {**work.figures, name: figure._replace(value=value)}) for value in whole]
+        moved = [(renting, {**work.figures, name: figure._replace(value=value)}) for value in whole]
         if name != "accelerators":
             yield from _effect(work, name, figure, moved, bends)
 
 
 def _effect(
-    work: Work, name: str, figure: Figure, moved: Sequence[tuple[Way, Mapping[str, Figure]]], bends: Sequence[Decimal]
+    work: Work, name: str, figure: Figure, moved: Sequence[tuple[Curve, Mapping[str, Figure]]], bends: Sequence[Decimal]
 ) -> Iterator[Effect]:
     less, more = (
-        owning_from(curve_of(rented, work.demand, bends), curve_of(own_with(work, figures), work.demand, bends), bends)
-        for rented, figures in moved
+        owning_from(renting, curve_of(own_with(work, figures), work.demand, bends), bends) for renting, figures in moved
     )
     if less != more:
         yield Effect(name=name, figure=figure, less=less, more=more)
