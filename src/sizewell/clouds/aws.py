@@ -144,7 +144,8 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
         detail = " ".join(str(error).split())[:300]
         raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
     told = answer.get("ResponseMetadata") if isinstance(answer, dict) else None
-    if told is not None and not told.get("RequestId"):  # a proxy's page, which botocore reads as an empty answer
+    # A proxy's page, which botocore reads as an empty answer; EC2's own are named in their body, others' in a header.
+    if told is not None and not told.get("RequestId") and (service == "ec2" or len(answer) == 1):
         raise CloudError(service, "unanswered", "status 200 without a request id: it is not AWS that answers")
     return answer
 
