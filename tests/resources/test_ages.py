@@ -785,6 +785,13 @@ ARN = "arn:aws:bedrock:us-east-1::foundation-model/"
         (made("aws:bedrock/customModel:CustomModel", baseModelIdentifier=f"{ARN}cohere.command-text-v14"), "2025-08-12"),
         (made(LAMBDA, environment={"variables": {"MODEL": "anthropic.claude-3-haiku-20240307-v1:0"}}), "2026-09-10"),
         (made("gcp:cloudrunv2/service:Service", template={"containers": [{"envs": [{"value": "gemini-1.5-pro-002"}]}]}), "Vertex AI"),
+        (
+            made("aws:ecs/taskDefinition:TaskDefinition", containerDefinitions='[{"environment": [{"name": "M", "value": "anthropic.claude-v2"}]}]'),
+            "model anthropic.claude-v2 of",
+        ),
+        (made("aws:sfn/stateMachine:StateMachine", definition=f'{{"ModelId": "{ARN}amazon.nova-reel-v1:1"}}'), "2026-09-30"),
+        (made("aws:organizations/policy:Policy", content=f'{{"Resource": "{ARN}anthropic.claude-v2"}}'), ""),
+        (made("aws:sfn/stateMachine:StateMachine", definition="{not JSON"), ""),
         (made("gcp:dialogflow/cxGenerator:CxGenerator", llmModelSettings={"model": "gemini-2.0-flash-001"}), "2026-06-01"),
         (made(AGENT, foundationModel="anthropic.claude-sonnet-4-6"), ""),
         (made(AGENT, foundationModel="amazon.nova-lite-v1:0"), ""),
@@ -855,6 +862,13 @@ def vm(os_disk, *data_disks):
         (made(CLASSIC_VM, storageOsDisk={"vhdUri": "https://a.blob.core.windows.net/vhds/os.vhd"}), "azure/disk unmanaged"),
         (made(CLASSIC_VM, storageOsDisk={"managedDiskType": "Standard_LRS"}), ""),
         (vm(MANAGED, MANAGED), ""),
+        (made("azure-native:sql:Database", sku={"name": "GP_Fsv2_8"}), "azure/sql-database GP_Fsv2: support was to end"),
+        (made("azure:mssql/database:Database", skuName="GP_Gen5_2"), ""),
+        (made("azure-native:maps:Account", sku={"name": "S1"}), "azure/maps S1"),
+        (made("azure-native:maps:Account", sku={"name": "G2"}), ""),
+        (made("azure-native:web:StaticSite", sku={"name": "Dedicated"}), "azure/static-site Dedicated"),
+        (made("azure-native:azureplaywrightservice:Account"), "Microsoft Playwright Testing"),
+        (made(VM, hardwareProfile={"vmSize": "Standard_HB60rs"}), "Standard_HB60rs: retired since 2024-08-31"),
     ],
 )  # fmt: skip
 def test_what_is_closed_to_new_ones_is_said_of_new_ones(resource, said):

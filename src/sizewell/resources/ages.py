@@ -6,6 +6,7 @@ machine types, versions of Kubernetes's APIs, databases.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -298,7 +299,7 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         yield from _removed(resource, known)
         if type_.startswith("kubernetes:karpenter.k8s.aws/") and type_.endswith(":EC2NodeClass"):
             yield from _karpenter(resource, known, on)
-    policy = type_.partition(":")[2].startswith("iam")  # which may name what is used no more
+    policy = type_.partition(":")[2].startswith("iam") or "olicy" in type_  # which may name what is used no more
     for model in () if policy else dict.fromkeys(_texts(inputs)):
         yield from _ended_model(resource, model, known, on)
     for kind, name, version in offers(resource):
@@ -353,8 +354,13 @@ def _retired(resource: RecordedResource, machine: str, known: Lifetimes, on: dat
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value, those within JSON too, as containers and state machines state theirs."""
     if isinstance(value, str):
         yield value
+        try:
+            value = json.loads(value) if value[:1] in ("[", "{") else None
+        except ValueError:
+            return
     for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
         yield from _texts(each)
 

@@ -177,6 +177,11 @@ _SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "azure:cdn/profile:Profile": ("azure/cdn", ("sku",)),
     "azure-native:storage:StorageAccount": ("azure/storage-account", ("kind",)),
     "azure:storage/account:Account": ("azure/storage-account", ("accountKind",)),
+    "azure-native:maps:Account": ("azure/maps", ("sku", "name")),
+    "azure:maps/account:Account": ("azure/maps", ("skuName",)),
+    "azure-native:web:StaticSite": ("azure/static-site", ("sku", "name")),
+    "azure-native:sql:Database": ("azure/sql-database", ("sku", "name")),
+    "azure:mssql/database:Database": ("azure/sql-database", ("skuName",)),
     "azure-native:databricks:Workspace": ("azure/databricks", ("sku", "name")),
     "azure:databricks/workspace:Workspace": ("azure/databricks", ("sku",)),
     "azure-native:cognitiveservices:Account": ("azure/cognitive-account", ("kind",)),
@@ -344,8 +349,8 @@ def _host(inputs: Mapping[str, Any]) -> str | None:
 
 
 def _sku(name: str, stated: object) -> Iterator[Offer]:
-    if isinstance(stated, str):
-        yield "sku", name, stated if stated != "basic" else "Basic"
+    if isinstance(stated, str):  # of a database with its number of cores
+        yield "sku", name, re.sub(r"(?<=_Fsv2)_\d+$", "", stated) if stated != "basic" else "Basic"
 
 
 def _site(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
