@@ -404,3 +404,30 @@ aws.s3.Bucket("bb", opts=pulumi.ResourceOptions(provider=w))
 """,
     "encryptionsalt: v1:x:y\nconfig: {own:arn: {secure: A}}\n",
 )
+
+p(
+    "component in a module",
+    """
+from lib.net import Net
+Net("a")
+""",
+    extra={
+        "lib/net.py": "import pulumi\nimport pulumi_aws as aws\nclass Net(pulumi.ComponentResource):\n    def __init__(self, name):\n"
+        "        super().__init__('x:y:Net', name)\n        self.v = aws.ec2.Vpc(name, cidr_block='10.0.0.0/16', opts=pulumi.ResourceOptions(parent=self))\n",
+    },
+)
+p(
+    "chance",
+    'import uuid\naws.sqs.Queue("q", tags={"u": str(uuid.uuid4())})',
+    expect="tags.u: cannot be written: it is another value each time that the program runs",
+)
+p(
+    "ofbytes",
+    'import hashlib\nb = aws.s3.Bucket("b")\naws.sqs.Queue("q", name=b.id.apply(lambda v: hashlib.sha256(v.encode()).hexdigest()))',
+    expect="name: cannot be written: the program does with it what needs the value itself",
+)
+p(
+    "organization",
+    'aws.sqs.Queue(f"{pulumi.get_organization()}-q")',
+    expect="asks for the organization of the stack\n  fix: name it: sizewell leave ORG/own/dev",
+)

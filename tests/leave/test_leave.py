@@ -23,7 +23,7 @@ from sizewell.recording.evaluate import evaluate
 from sizewell.resources import facts
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.catalog import load
-from sizewell.sizing.errors import ServiceError, UsageError
+from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import HEAD, PROGRAMS
@@ -87,7 +87,7 @@ def test_a_program_with_all_that_pulumi_has(tmp_path: Path) -> None:
     for expected in (
         'config.require("cidr")',
         'config.require_secret("password")',
-        'acme_base_prod.outputs["host"]',
+        'acme_base_prod.require_output("host")',
         'aws.ec2.Vpc.get("old", "vpc-0123456789")',
         'pulumi.FileAsset("hello.txt")',
         'pulumi.CustomTimeouts(create="5m")',
@@ -227,6 +227,88 @@ def test_a_parameter_of_ssm_is_a_secret_by_its_type(tmp_path: Path) -> None:
     assert 'aws.ssm.Parameter("r", type="SecureString", value=b.arn)' in written
 
 
+def written(folder: Path, program: str, config: str = "config: {}\n", stack: str = "dev") -> str:
+    leave(project(folder, program, config), stack, folder / "plain")
+    return "\n".join(text for path, text in texts(folder / "plain").items() if path.endswith(".py"))
+
+
+def test_an_output_of_another_stack_is_asked_for_as_it_was(tmp_path: Path) -> None:
+    """The SDK's own method knows which of the outputs are secret, and that one which is not there is None."""
+    program = (
+        'net = pulumi.StackReference("acme/net/dev")\n'
+        'pulumi.export("a", net.get_output("vpc"))\npulumi.export("b", net.require_output("db")["host"])\n'
+        'pulumi.export("c", net.outputs["vpc"])\npulumi.export("d", pulumi.Output.format("x:{}", net.get_output("port")))\n'
+        'pulumi.export("e", net.get_output("n").apply(str))\npulumi.export("f", net.get_output("n").apply(lambda n: f"{n}"))\n'
+        'pulumi.export("g", net.get_output("n").apply(lambda n: "n=%s" % n))\n'
+    )
+    made = written(tmp_path, program)
+    for expected in (
+        'pulumi.export("a", acme_net_dev.get_output("vpc"))',
+        'pulumi.export("b", acme_net_dev.require_output("db")["host"])',
+        'pulumi.export("c", acme_net_dev.outputs["vpc"])',
+        'pulumi.export("d", pulumi.Output.concat("x:", acme_net_dev.get_output("port").apply(str)))',
+        'pulumi.export("e", acme_net_dev.get_output("n").apply(str))',
+        'pulumi.export("f", acme_net_dev.get_output("n").apply(str))',
+        'pulumi.export("g", pulumi.Output.concat("n=", acme_net_dev.get_output("n").apply(str)))',
+    ):
+        assert expected in made
+
+
+@pytest.mark.parametrize(
+    ("stack", "backend", "said"),
+    [("acme/own/dev", "", "acme"), ("acme/dev", "", "acme"), ("dev", "backend: {url: 's3://b'}", "organization")],
+)
+def test_the_organization_is_that_of_the_stack(stack: str, backend: str, said: str, tmp_path: Path) -> None:
+    program = 'o = pulumi.get_organization()\naws.sqs.Queue(f"{o}-q", name=o)\npulumi.StackReference(f"{o}/net/dev")'
+    root = project(tmp_path, program)
+    (root / "Pulumi.yaml").write_text(f"name: own\nruntime: python\n{backend}\n")
+    leave(root, stack, root / "plain")
+    made = (root / "plain/resources/stack.py").read_text()
+    assert f'aws.sqs.Queue("{said}-q", name="{said}")' in made
+    assert f'pulumi.StackReference("{said}/net/dev", stack_name="{said}/net/dev")' in made
+    with pytest.raises(UsageError, match="the project is own\n  fix: name the stack acme/own/dev"):
+        leave(root, "acme/other/dev", root / "plain2")
+
+
+def test_a_setting_that_the_program_compares_in_a_text(tmp_path: Path) -> None:
+    """Settings are traced where that tells nothing wrong: a text of one is compared by its value."""
+    config = "config: {own:name: web, own:id: a-bucket, own:limit: 5m}\n"
+    program = (
+        'c = pulumi.Config()\nn = c.require("name")\nq = f"{n}-q"\n'
+        'aws.sqs.Queue("q", name=n, tags={"a": "yes" if q == "web-q" else "no", "b": f"{n}-{q == \'web-q\'}"})\n'
+    )
+    assert 'tags={"a": "yes", "b": "web-True"}' in written(tmp_path, program, config)
+
+
+def test_a_setting_in_options_is_what_it_comes_to(tmp_path: Path) -> None:
+    program = (
+        'c = pulumi.Config()\nn = c.require("name")\naws.sqs.Queue("q", name=n.upper(), tags={"x": f"{n[:2]}-x"}, '
+        "opts=pulumi.ResourceOptions(import_=f'{n}-id', aliases=[pulumi.Alias(name=f'{n}-old')], ignore_changes=[n], "
+        'custom_timeouts=pulumi.CustomTimeouts(create=c.require("limit"))))\n'
+    )
+    made = written(tmp_path, program, "config: {own:name: web, own:limit: 5m}\n")
+    for expected in (
+        'name=config.require("name").upper()',
+        'pulumi.Output.concat(config.require("name")[:2], "-x")',
+        'import_="web-id"',
+        'ignore_changes=["web"]',
+        'pulumi.CustomTimeouts(create="5m")',
+        'pulumi.Alias(name="web-old")',
+    ):
+        assert expected in made
+
+
+def test_a_resource_that_is_looked_up_stays_what_others_wait_for(tmp_path: Path) -> None:
+    program = 'v = aws.ec2.Vpc.get("shared", "vpc-1")\naws.ec2.Subnet("s", vpc_id=v.id, cidr_block="10.0.0.0/24")\n'
+    assert 'aws.ec2.Subnet("s", cidr_block="10.0.0.0/24", vpc_id=shared.id)' in written(tmp_path, program)
+
+
+def test_the_path_of_the_project_in_a_value_is_told(tmp_path: Path) -> None:
+    program = 'aws.sqs.Queue("q", tags={"at": pulumi.get_root_directory()})\n'
+    left = leave(project(tmp_path, program), "dev", tmp_path / "plain")
+    assert f"q: tags has the path {tmp_path} in it, and keeps it" in left.notes
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -269,6 +351,32 @@ def test_a_program_that_fails_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ServiceError, match=r"the program failed in __main__.py, line 4"):
         leave(root, "dev", tmp_path / "plain")
     assert not (tmp_path / "plain").exists()
+
+
+@pytest.mark.parametrize(
+    ("runtime", "program", "state", "fix"),
+    [
+        ("nodejs", "", "", "stay with this program"),
+        ("{name: yaml}", "", "", "stay with this program"),
+        ("python", "1 / 0", "", "correct the program or its configuration (`pulumi config set KEY VALUE`)"),
+        (
+            "python",
+            "int(aws.get_region().region)",
+            "",
+            "have the program take what aws:index/getRegion:getRegion answers",
+        ),
+        ("python", 'aws.s3.Bucket("b")', "none", "write it with `pulumi stack export > FILE`"),
+        ("python", 'aws.s3.Bucket("b")', '{"steps": []}', "write it with `pulumi stack export > FILE`"),
+    ],
+)
+def test_no_way_out_is_an_option_of_others(runtime: str, program: str, state: str, fix: str, tmp_path: Path) -> None:
+    root = project(tmp_path, program)
+    (root / "Pulumi.yaml").write_text(f"name: own\nruntime: {runtime}\n")
+    (root / "state.json").write_text(state)
+    with pytest.raises(SizewellError) as refused:
+        leave(root, "dev", root / "plain", state=root / "state.json" if state else None)
+    assert f"fix: {fix}" in str(refused.value)
+    assert not re.search(r"--(engine|plan|show-sames)", str(refused.value))
 
 
 def test_a_dynamic_provider_is_code_of_the_program(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from sizewell.leave.reading import Program, Resource
-from sizewell.sdk.expressions import Expr, Secret, Setting, walk
+from sizewell.sdk.expressions import Expr, Func, Lit, Secret, Setting, walk
 
 
 def differences(before: Program, after: Program) -> list[str]:
@@ -48,8 +49,19 @@ def _of_values(before: Mapping[str, Expr], after: Mapping[str, Expr]) -> list[st
     return [
         f"{key}: {before.get(key)!r} is {after.get(key)!r}"
         for key in sorted(before.keys() | after.keys())
-        if _shown(before.get(key)) != _shown(after.get(key))
+        if _shown(before.get(key)) != _shown(after.get(key)) and _bare(before.get(key)) != after.get(key)
     ]
+
+
+def _bare(value: Any) -> Any:
+    """A value without `str` around what the SDK says to be a text, once it is read where it is from."""
+    if isinstance(value, tuple):
+        return tuple(map(_bare, value))
+    if not isinstance(value, Expr) or isinstance(value, Lit):
+        return value
+    if isinstance(value, Func) and value.name == "str":
+        return _bare(value.of)
+    return type(value)(*(_bare(getattr(value, each.name)) for each in fields(value)))
 
 
 def _shown(value: Expr | None) -> Expr | None:

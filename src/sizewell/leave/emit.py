@@ -192,12 +192,20 @@ class Emitter:
             given = given.of
         steps.reverse()
         text = True
-        if isinstance(given, Ref):
+        first, second = (*steps, None, None)[:2]
+        if isinstance(given, Ref) and isinstance(first, Attr) and isinstance(second, Call):  # the resource's own method
+            base = self._step(second, f"{self.variable(given.urn)}.{first.name}")
+            text, given, steps = False, second, steps[2:]
+        elif isinstance(given, Ref):
             base = self.variable(given.urn)
         elif isinstance(given, Answer):
             base = self.variable(answer_key(given))
         elif isinstance(given, Setting):
             base = self._setting(given)
+            if not given.secret:  # a plain text
+                for step in steps:
+                    base = self._step(step, base)
+                return base
         else:
             whole = _flat(self.value(given))
             base = whole if whole.startswith(("pulumi.", "secret(")) else f"pulumi.Output.from_input({whole})"
@@ -205,7 +213,11 @@ class Emitter:
             text = classes.output_is_text(self.resources[given.urn].kind, steps[0].name)
         taken = 0
         for step, following in zip(steps, [*steps[1:], None], strict=False):
-            if isinstance(step, Attr) and not isinstance(following, Call) and (taken == 0 or classes.lifts(step.name)):
+            if (
+                isinstance(step, Attr)
+                and not isinstance(following, Call)
+                and ((taken == 0 and not isinstance(given, Call)) or classes.lifts(step.name))
+            ):
                 base = f"{base}.{step.name}"
             elif isinstance(step, Item) and not isinstance(step.key, slice):
                 base = f"{base}[{_key(step.key)}]"
@@ -215,7 +227,7 @@ class Emitter:
         if taken == len(steps):
             return base
         match steps[taken:]:
-            case [Func("int" | "float" as name)]:
+            case [Func("int" | "float" | "str" as name)]:
                 return f"{base}.apply({name})"
         body = "value" if text or taken > 1 else "known[0]"
         for step in steps[taken:]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 import yaml
 
 from sizewell.leave.checking import differences
-from sizewell.leave.reading import Program, Resource, in_clear, lost, program_folder, read_program
+from sizewell.leave.reading import RANDOM, Program, Resource, in_clear, lost, program_folder, read_program
 from sizewell.leave.writing import Writer, requirements
+from sizewell.recording.evaluate.failures import without_plans
 from sizewell.recording.evaluate.project import read_project
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.resources.recorded import UNKNOWN
@@ -36,14 +37,20 @@ class Left:
     notes: tuple[str, ...]
 
 
+@without_plans()
 def leave(root: Path, stack: str, folder: Path, *, state: Path | None = None) -> Left:
     """Write the program of a stack into `folder`, which has nothing in it; UsageError says what cannot be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--to {folder}: already exists, and has content\n  fix: name a folder that is new or empty")
     if root.resolve() == folder.resolve() or folder.resolve() in root.resolve().parents:
         raise UsageError(f"--to {folder}: is the project itself\n  fix: name a folder that is new")
+    _must_be_python(root)
     known = _state(state, stack) if state is not None else None
     program = _read(root, stack, _outputs(known))
+    if stack.count("/") == 2 and stack.split("/")[1] != program.plan.project:
+        raise UsageError(
+            f"stack {stack}: the project is {program.plan.project}\n  fix: name the stack {_full(stack, program)}"
+        )
     if not program.resources and not program.unsettled:
         raise UsageError(f"stack {stack}: its program makes no resources: there is nothing to write")
     if known is not None:
@@ -70,10 +77,22 @@ def leave(root: Path, stack: str, folder: Path, *, state: Path | None = None) ->
         shutil.rmtree(beside, ignore_errors=True)
         raise
     lines = {path: content.count("\n") for path, content in sorted(files.items())}
-    return Left(folder=folder, resources=len(program.resources), files=lines, notes=tuple(_notes(program)))
+    notes = (*_notes(program), *_of_folder(program, root))
+    return Left(folder=folder, resources=len(program.resources), files=lines, notes=notes)
 
 
 # -- what is read -----------------------------------------------------------------------------------------------------
+
+
+def _must_be_python(root: Path) -> None:
+    path = root / "Pulumi.yaml"
+    runtime = (read_yaml(path).data or {}).get("runtime", "python") if path.exists() else "python"
+    name = runtime.get("name") if isinstance(runtime, dict) else runtime
+    if name != "python":
+        raise UsageError(
+            f"{path}: runtime: must be python, got {name!r}: programs of other languages are not written anew\n"
+            "  fix: stay with this program; remove what it has of Sizewell there"
+        )
 
 
 def _state(path: Path, stack: str) -> State:
@@ -153,7 +172,10 @@ def _lost(program: Program) -> Iterator[tuple[str, str]]:
 
 
 def _refuse(program: Program, root: Path, stack: str, *, stated: bool) -> None:
-    faults = [Fault(path=path, message=f"cannot be written: {why}", fix=_WRITE) for path, why in _lost(program)]
+    faults = [
+        Fault(path=path, message=f"cannot be written: {why}", fix=_KEEP if why == RANDOM else _WRITE)
+        for path, why in _lost(program)
+    ]
     for kind in program.unsettled:
         fix = "have it named by the configuration, or by what the program knows by itself"
         message = "has a name that is known only after deployment, or is another one each time the program runs"
@@ -165,6 +187,10 @@ def _refuse(program: Program, root: Path, stack: str, *, stated: bool) -> None:
                 path=_place(where, root), message=f"decides by {about}, which is known only after deployment", fix=fix
             )
         )
+    for where in program.organizations if not read_project(root, stack).organization else ():
+        fix = f"name it: sizewell leave {_full(stack, program)}, with ORG as in `pulumi stack ls --all`;"
+        fix += " it is `organization` where the state is not in Pulumi Cloud"
+        faults.append(Fault(path=_place(where, root), message="asks for the organization of the stack", fix=fix))
     for each in program.resources.values():
         faults += _of_resource(each, stack, program_folder(root, stack))
     for key, value in program.outputs.items():
@@ -174,6 +200,12 @@ def _refuse(program: Program, root: Path, stack: str, *, stated: bool) -> None:
         raise UsageError(f"stack {stack}: nothing was written\n{listed}")
 
 
+def _full(stack: str, program: Program) -> str:
+    first, _, name = stack.rpartition("/")
+    return f"{first.partition('/')[0] or 'ORG'}/{program.plan.project}/{name}"
+
+
+_KEEP = "take it from the configuration, or from a resource of pulumi-random, whose value the state keeps"
 _WRITE = "have the program pass the output on, or format it into a text, and do the rest where it is used"
 
 
@@ -322,6 +354,16 @@ def _try(program: Program, folder: Path, stack: str, stated: Mapping[str, Mappin
             f"stack {stack}: nothing was written: {len(apart)} values of the new program are not those of this one\n"
             f"{listed}\n  fix: report it, with these lines (`sizewell doctor --report`)"
         )
+
+
+def _of_folder(program: Program, root: Path) -> Iterator[str]:
+    """Where the path of the project's folder is in a value: it stays, though the new program is elsewhere."""
+    values = [
+        (f"{each.name}: {key}", value) for each in program.resources.values() for key, value in each.written.items()
+    ]
+    for path, value in [*values, *((f"output {key}", value) for key, value in program.outputs.items())]:
+        if any(isinstance(each, Lit) and str(root.resolve()) in str(each.value) for each in walk(value)):
+            yield f"{path} has the path {root.resolve()} in it, and keeps it"
 
 
 def _notes(program: Program) -> Iterator[str]:

@@ -88,6 +88,8 @@ class Program:
     resources: Mapping[str, Resource]
     outputs: Mapping[str, Expr]
     decisions: tuple[tuple[str, str], ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what traced settings, and texts of them, come to
+    organizations: tuple[str, ...] = ()  # where it asks for the stack's organization
     unsettled: tuple[str, ...] = ()  # resources that have not the same name each time that the program runs
 
 
@@ -115,25 +117,45 @@ def read_program(
     """What the program of `root` asks for in a stack; `settings` says whether plain configuration is traced too."""
     plan = evaluate(root, stack)
     first, second = (_run(root, stack, form, stated or {}, settings) for form in (0, 1))
+    plainly = _run(root, stack, 0, stated or {}, False) if first.settings else replace(first, resources={}, outputs={})
+    again = first
+    if any(each.inputs != second.resources.get(urn, each).inputs for urn, each in first.resources.items()) or (
+        first.outputs != second.outputs
+    ):
+        again = _run(root, stack, 0, stated or {}, settings)
     resources = {}
     for urn, resource in first.resources.items():
         other = second.resources.get(urn)
         if other is None:
             continue  # its name follows from a marker, or is random
-        inputs = {key: _same(value, other.inputs.get(key)) for key, value in resource.inputs.items()}
-        resources[urn] = replace(resource, inputs=inputs)
-    outputs = {key: _same(value, second.outputs.get(key)) for key, value in first.outputs.items()}
+        third = again.resources.get(urn, resource)
+        inputs = {
+            key: _same(value, other.inputs.get(key), third.inputs.get(key)) for key, value in resource.inputs.items()
+        }
+        if (without := plainly.resources.get(urn)) is not None:
+            inputs = {key: _agreed(value, without.inputs.get(key), first) for key, value in inputs.items()}
+            resources[urn] = replace(resource, inputs=inputs, options=without.options, aliases=without.aliases)
+        else:
+            resources[urn] = replace(resource, inputs=inputs)
+    outputs = {
+        key: _same(value, second.outputs.get(key), again.outputs.get(key)) for key, value in first.outputs.items()
+    }
+    outputs = {key: _agreed(value, plainly.outputs.get(key), first) for key, value in outputs.items()}
     made = {urn for urn, each in first.resources.items() if each.remote}  # by a provider, with all below it
     for each in plan.resources:
         made |= {each.urn} if each.parent in made else set()
     named = {each.urn for each in plan.resources if each.type != STACK_TYPE} - made
     apart = (first.resources.keys() ^ second.resources.keys()) or (named - resources.keys())
+    apart |= resources.keys() ^ plainly.resources.keys() if first.settings else set()
     unsettled = tuple(dict.fromkeys(urn.split("::")[2].rpartition("$")[2] for urn in sorted(apart)))
     return replace(first, plan=plan, resources=resources, outputs=outputs, unsettled=unsettled)
 
 
-def _same(left: Expr, right: Expr | None) -> Expr:
-    """What both runs say; where they differ, nobody knows what the program does with the value."""
+def _same(left: Expr, right: Expr | None, again: Expr | None) -> Expr:
+    """What both runs say; where they differ, nobody knows what the program does with the value.
+
+    `again` is what another run with the first form of markers says, where there was one.
+    """
     if left == right:
         return left
     if (
@@ -141,12 +163,53 @@ def _same(left: Expr, right: Expr | None) -> Expr:
         and isinstance(right, Map)
         and [k for k, _ in left.entries] == [k for k, _ in right.entries]
     ):
-        return Map(tuple((k, _same(v, w)) for (k, v), (_, w) in zip(left.entries, right.entries, strict=True)))
+        third = dict(again.entries) if isinstance(again, Map) else {}
+        pairs = zip(left.entries, right.entries, strict=True)
+        return Map(tuple((k, _same(v, w, third.get(k, v))) for (k, v), (_, w) in pairs))
     if isinstance(left, Seq) and isinstance(right, Seq) and len(left.entries) == len(right.entries):
-        return Seq(tuple(_same(v, w) for v, w in zip(left.entries, right.entries, strict=True)))
+        listed = again.entries if isinstance(again, Seq) and len(again.entries) == len(left.entries) else left.entries
+        return Seq(tuple(map(_same, left.entries, right.entries, listed)))
     if isinstance(left, Secret) and isinstance(right, Secret):
-        return Secret(_same(left.of, right.of))
-    return Lost("the program reads the text of a value that is known only after deployment")
+        return Secret(_same(left.of, right.of, again.of if isinstance(again, Secret) else left.of))
+    return Lost(
+        "the program reads the text of a value that is known only after deployment" if left == again else RANDOM
+    )
+
+
+RANDOM: Final = "it is another value each time that the program runs, by chance or by the clock"
+
+
+def _agreed(value: Expr, without: Expr | None, program: Program) -> Expr:
+    """A value that was made with settings traced, if it is what it is without: the program may compare their texts."""
+    match value, without:
+        case (_, None) | (Lost(), _):
+            return value
+        case (Map(left), Map(right)) if [key for key, _ in left] == [key for key, _ in right]:
+            pairs = zip(left, right, strict=True)
+            return Map(tuple((key, _agreed(each, other, program)) for (key, each), (_, other) in pairs))
+        case (Seq(left), Seq(right)) if len(left) == len(right):
+            return Seq(tuple(_agreed(each, other, program) for each, other in zip(left, right, strict=True)))
+    return value if _settled(_stated(value, program)) == without else Lost("the program reads the text of a setting")
+
+
+def _stated(value: Expr, program: Program) -> Expr:
+    """A value with what settings come to in their place."""
+    if repr(value) in program.settings:
+        return Lit(program.settings[repr(value)])
+    match value:
+        case Map(entries):
+            return Map(tuple((key, _stated(each, program)) for key, each in entries))
+        case Seq(entries):
+            return Seq(tuple(_stated(each, program) for each in entries))
+        case Text(parts):
+            return Text(tuple(_stated(each, program) for each in parts))
+        case Json(of, style):
+            return Json(_stated(of, program), style)
+        case Encoded(of) | Secret(of):
+            return type(value)(_stated(of, program))
+        case Asset(kind, of):
+            return Asset(kind, _stated(of, program))
+    return value
 
 
 def program_folder(root: Path, stack: str) -> Path:
@@ -161,11 +224,18 @@ def _run(root: Path, stack: str, form: int, stated: Mapping[str, Mapping[str, An
     reader = _Reader(traced.tracer, {registration.urn for registration in traced.registrations}, folder)
     resources = {each.urn: reader.resource(each) for each in traced.registrations}
     outputs = reader.fields(traced.outputs) if traced.outputs is not None else {}
+    expressions = traced.tracer.expressions
     return Program(
         plan=plan,
         resources=resources,
         outputs={key: _exported(value, resources) for key, value in outputs.items()},
         decisions=tuple(dict.fromkeys(traced.tracer.decisions)),
+        settings={
+            repr(expressions[number][0]): sample
+            for number, sample in traced.tracer.samples.items()
+            if {each.secret for each in walk(expressions[number][0]) if isinstance(each, Setting)} == {False}
+        },
+        organizations=tuple(dict.fromkeys(traced.tracer.organizations)),
     )
 
 
@@ -206,7 +276,7 @@ class _Reader:
         options: dict[str, Any] = {}
         if not given.read:
             options = {
-                ours: value
+                ours: self.sampled(value)
                 for theirs, ours in _SCALARS.items()
                 if (value := getattr(request, theirs)) not in ("", False)
             }
@@ -216,12 +286,16 @@ class _Reader:
             if request.deleteBeforeReplaceDefined:
                 options["delete_before_replace"] = request.deleteBeforeReplace
             options |= {
-                ours: tuple(value) for theirs, ours in _LISTS.items() if (value := getattr(request, theirs, ()))
+                ours: tuple(map(self.sampled, value))
+                for theirs, ours in _LISTS.items()
+                if (value := getattr(request, theirs, ()))
             }
             if request.HasField("customTimeouts"):
                 limits = request.customTimeouts
                 options["custom_timeouts"] = {
-                    key: getattr(limits, key) for key in ("create", "update", "delete") if getattr(limits, key)
+                    key: self.sampled(getattr(limits, key))
+                    for key in ("create", "update", "delete")
+                    if getattr(limits, key)
                 }
             if plain(request.replacement_trigger) is not None:
                 options["replacement_trigger"] = self.value(request.replacement_trigger)
@@ -241,8 +315,20 @@ class _Reader:
             provider=request.provider.rpartition("::")[0] if request.provider else "",
             dependencies=frozenset(request.dependencies) & frozenset(self.urns),
             options=options,
-            aliases=() if given.read else tuple(alias.SerializeToString() for alias in request.aliases),
+            aliases=() if given.read else tuple(map(self.alias, request.aliases)),
         )
+
+    def sampled(self, value: Any) -> Any:
+        return self.tracer.sampled(value) if isinstance(value, str) else value
+
+    def alias(self, given: Any) -> bytes:
+        alias = type(given)()
+        alias.CopyFrom(given)
+        for message in (alias, alias.spec) if alias.HasField("spec") else (alias,):
+            for name, value in message.ListFields():
+                if isinstance(value, str):
+                    setattr(message, name.name, self.tracer.sampled(value))
+        return bytes(alias.SerializeToString())
 
     def fields(self, struct: Any) -> dict[str, Expr]:
         return {self.tracer.sampled(key): self.value(value) for key, value in sorted(struct.fields.items())}

@@ -21,8 +21,13 @@ def named(module: str, name: str) -> tuple[str, str] | None:
     ('pulumi', 'StackReference')
     """
     parts = module.split(".")
-    own = getattr(import_module(module), name, None)
-    if not parts[0].startswith("pulumi") or own is None:
+    if not parts[0].startswith("pulumi"):
+        return None
+    try:
+        own = getattr(import_module(module), name, None)
+    except ImportError:  # a module of the program itself, which is not loaded any more
+        return None
+    if own is None:
         return None
     for length in range(1, len(parts) + 1):
         try:

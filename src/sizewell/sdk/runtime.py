@@ -60,6 +60,7 @@ def configure(
     *,
     project: str,
     stack: str,
+    organization: str,
     root: Path,
     monitor: object,
     engine: object,
@@ -78,7 +79,7 @@ def configure(
             monitor=monitor,
             engine=engine,
             dry_run=True,
-            organization="organization",
+            organization=organization,
             root_directory=str(root),
         )
     )

@@ -24,6 +24,7 @@ import yaml
 from pulumi import _types
 from pulumi.output import UNKNOWN, contains_unknowns
 from pulumi.runtime import rpc as pulumi_rpc
+from pulumi.runtime import settings
 
 from sizewell.sdk import stand_ins
 from sizewell.sdk.expressions import Answer, Attr, Call, Expr, Func, Item, Lit, Lost, Map, Ref, Seq, Setting, Text, walk
@@ -34,6 +35,7 @@ _FORMS: Final = (
     ("zq7x{:05d}xq7z", re.compile(r"zq7x(\d{5})xq7z")),
     ("Zq/7:{:07d}-x.Q_9", re.compile(r"Zq/7:(\d{7})-x\.Q_9")),
 )
+_ITSELF: Final = "the program does with it what needs the value itself, which is known only after deployment"
 UNSECRET: Final = "pulumi.Output.unsecret"
 _NO: Final = object()  # no sample
 _SCOPE: Final = "/subscriptions/"  # how an id of Azure begins
@@ -73,6 +75,7 @@ class Tracer:
     samples: dict[int, Any] = field(default_factory=dict)  # by place in expressions
     registered: list[tuple[Any, Any]] = field(default_factory=list)  # the resource, the SDK's class of its inputs
     decisions: list[tuple[str, str]] = field(default_factory=list)  # what was asked of, where
+    organizations: list[str] = field(default_factory=list)  # where the stack's organization was asked for
     stated: dict[str, Any] = field(default_factory=dict)  # urn -> outputs that a deployment had
 
     def marker(self, expression: Expr, kind: Any) -> str:
@@ -153,7 +156,7 @@ class Traced(str):
             if inner is None:
                 raise AttributeError(name)
         else:
-            inner = ("method", name) if kind in (str, bytes) else None
+            inner = ("method", name) if kind in (str, bytes) else kind if name == "get" else None
         made = Attr(self._expr, name)
         if _is_example(made) and isinstance(made.of, Answer):
             return Traced(made, inner, _EXAMPLES[name])
@@ -165,7 +168,7 @@ class Traced(str):
         if made.name == "get" and self._sample is _NO and len(arguments) + len(named) > 1:
             raise Untraceable("a default for what may be absent from what is known only after deployment")
         if made.name == "get" and arguments and isinstance(arguments[0], str):  # of a mapping
-            return Traced(Item(made.of, str(arguments[0])), _inner(None))
+            return Traced(Item(made.of, str(arguments[0])), _inner(self._kind))
         given = tuple(expression_of(each) for each in arguments)
         by_name = tuple((key, expression_of(each)) for key, each in named.items())
         if any(not isinstance(each, Lit) for each in (*given, *(value for _, value in by_name))):
@@ -185,7 +188,7 @@ class Traced(str):
         return Traced(Item(self._expr, place), kind, _NO if sample is _NO else sample[place])
 
     def __str__(self) -> str:
-        return self if self._kind in (str, None) else Traced(Func("str", self._expr), str, _known(str, self))
+        return self if self._kind is str else Traced(Func("str", self._expr), str, _known(str, self))
 
     def __format__(self, spec: str) -> str:
         if spec:
@@ -416,7 +419,7 @@ def _apply(self: Any, func: Callable[[Any], Any], run_with_unknowns: bool = Fals
             return func(symbolic(value))
         except (Untraceable, AttributeError, TypeError, ValueError, LookupError) as error:
             place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
-            return Traced(Lost(f"{error}{place}"))
+            return Traced(Lost(f"{error if isinstance(error, Untraceable) else _ITSELF}{place}"))
 
     return _APPLY(self, traced, run_with_unknowns)
 
@@ -500,6 +503,31 @@ async def _invoke_traced(  # noqa: PLR0917
         )
     deps = result.dependencies
     return import_module("pulumi.runtime.invoke").InvokeResult(answer, is_secret=result.is_secret, dependencies=deps)
+
+
+def _stack_output(method: str) -> Callable[..., Any]:
+    """A method of a reference to a stack, which takes care of what is secret and of what is missing."""
+
+    def asked(self: Any, name: Any) -> Any:
+        def call(known: Any) -> Any:
+            return Traced(Call(Attr(known[1]._expr.of, method), (expression_of(known[0]),)))  # noqa: SLF001
+
+        return pulumi.Output.all(name, self.outputs).apply(call)
+
+    return asked
+
+
+async def _details(self: Any, name: str) -> Any:
+    value = await self.get_output(name).future()
+    return import_module("pulumi.stack_reference").StackReferenceOutputDetails(value=value)
+
+
+def _organization() -> Any:
+    frame: Any = sys._getframe(1)  # noqa: SLF001
+    while frame.f_back is not None and not of_program(frame):
+        frame = frame.f_back
+    _current[-1].organizations.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    return _ORGANIZATION()
 
 
 def _get(self: Any, name: str) -> Any:
@@ -636,6 +664,7 @@ def _quote(string: Any, *arguments: Any, **named: Any) -> Any:
 
 _QUOTE: Final[Any] = urllib.parse.quote
 _GET: Final[Any] = pulumi.get
+_ORGANIZATION: Final[Any] = settings.get_organization
 _INVOKE: Final = stand_ins._INVOKE  # noqa: SLF001
 _CALLS: Final = ("invoke", "invoke_single", "invoke_output", "invoke_output_single")
 
@@ -658,6 +687,10 @@ _INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (import_module("pulumi.resource"), "register_resource", _register),
     (import_module("pulumi.resource"), "read_resource", _read),
     (pulumi, "get", _get),
+    (settings, "get_organization", _organization),
+    (pulumi.StackReference, "get_output", _stack_output("get_output")),
+    (pulumi.StackReference, "require_output", _stack_output("require_output")),
+    (pulumi.StackReference, "get_output_details", _details),
     (urllib.parse, "quote", _quote),
     (pulumi_rpc, "resolve_outputs", _resolve_outputs),
     (pulumi_rpc, "resolve_properties", _resolve_properties),

@@ -10,6 +10,8 @@ import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from importlib import metadata
 from importlib.util import find_spec
@@ -26,6 +28,7 @@ from sizewell.recording.evaluate.project import Project
 from sizewell.sdk import runtime
 from sizewell.sizing.errors import ServiceError, SizewellError
 
+_of_plans: Final = ContextVar("of_plans", default=True)  # whether who evaluates takes a plan of the engine instead
 _ENGINE: Final = "use --engine pulumi, or --plan FILE with the output of `pulumi preview --json --show-sames`"
 _UNKNOWN_ARGUMENT: Final = re.compile(r"got an unexpected keyword argument '(\w+)'|Missing required property '(\w+)'")
 
@@ -49,7 +52,7 @@ def explained(error: BaseException, project: Project, stack: str, monitor: Monit
         message += f"\n{told}"
     elif monitor.unanswered:
         calls = ", ".join(dict.fromkeys(monitor.unanswered))
-        message += f"\n  it asked the cloud for {calls}, which is unknown offline\n  fix: {_ENGINE}"
+        message += f"\n  it asked the cloud for {calls}, which is unknown offline\n  fix: {_mend(monitor)}"
     else:
         message += f"\n  fix: {_mend(monitor)}"
     failure = ServiceError(message)
@@ -66,10 +69,22 @@ def _of_stack(says: str, stack: str) -> str:
     return re.sub(r"\bpulumi config (set|rm)(?![^;`\n]* (?:-s|--stack) )", rf"pulumi config \1 -s {stack}", says)
 
 
+@contextmanager
+def without_plans() -> Iterator[None]:
+    """Within it, no fix is a plan of the engine."""
+    token = _of_plans.set(False)
+    try:
+        yield
+    finally:
+        _of_plans.reset(token)
+
+
 def _mend(monitor: Monitor) -> str:
-    if monitor.unanswered:
-        return _ENGINE
-    return "correct the program or its configuration (`pulumi config set KEY VALUE`), or judge a plan (--plan FILE)"
+    mended = "correct the program or its configuration (`pulumi config set KEY VALUE`)"
+    if not _of_plans.get():
+        calls = ", ".join(dict.fromkeys(monitor.unanswered))
+        return f"have the program take what {calls} answers from the configuration" if calls else mended
+    return _ENGINE if monitor.unanswered else f"{mended}, or judge a plan (--plan FILE)"
 
 
 # -- packages ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ class Project:
     config: Mapping[str, str]
     secret_keys: tuple[str, ...]
     hidden: tuple[Hidden, ...] = ()
+    organization: str = ""  # "" where it is unknown
 
 
 def read_project(root: Path, stack: str, *, program: Path | None = None) -> Project:
@@ -50,8 +52,26 @@ def read_project(root: Path, stack: str, *, program: Path | None = None) -> Proj
         program = root / str(settings.get("main") or ".")
     config, secret_keys, hidden = _configuration(settings, root, name, stack.rpartition("/")[2])
     return Project(
-        name=name, root=root, program=program.resolve(), config=config, secret_keys=secret_keys, hidden=hidden
+        name=name,
+        root=root,
+        program=program.resolve(),
+        config=config,
+        secret_keys=secret_keys,
+        hidden=hidden,
+        organization=_organization(settings, stack),
     )
+
+
+def _organization(settings: Mapping[str, object], stack: str) -> str:
+    """The stack's organization: as its name begins, or the one that every backend but Pulumi Cloud has.
+
+    https://github.com/pulumi/pulumi/issues/20239
+    """
+    if "/" in stack:
+        return stack.partition("/")[0]
+    stated = settings.get("backend")
+    url = os.environ.get("PULUMI_BACKEND_URL") or (stated.get("url") if isinstance(stated, dict) else "") or ""
+    return "organization" if url and not str(url).startswith(("http://", "https://")) else ""
 
 
 def _configuration(

@@ -244,6 +244,7 @@ def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engi
     runtime.configure(
         project=project.name,
         stack=case.stack,
+        organization=project.organization or "organization",
         root=project.root,
         monitor=monitor,
         engine=engine,

@@ -50,6 +50,7 @@ class Traced(AbstractContextManager["Traced"]):
         self.tracer.registered.clear()
         self.tracer.expressions.clear()
         self.tracer.decisions.clear()
+        self.tracer.organizations.clear()
         self.tracer.samples.clear()
         self.tracer.stated = dict(self.stated)
         self._tracing = self.tracer.tracing()
@@ -107,7 +108,9 @@ class _Monitor(Monitor):
     def ReadResource(self, request: Any) -> Any:  # noqa: N802
         urn = self._urn(request)
         self._traced.requests[urn] = (request, True)
-        return read_answer(urn, request.id)
+        if request.type == "pulumi:pulumi:StackReference" or self._traced.tracer.marked(request.id):
+            return read_answer(urn, request.id)
+        return read_answer(urn, self._traced.tracer.id_of(urn, request.id))
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
         if request.urn.split("::")[2] == STACK_TYPE:

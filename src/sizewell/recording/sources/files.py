@@ -103,7 +103,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     UsageError where the file is none, or ends too early.
     """
     has_deployment = False
-    with opened(path) as stream:
+    with opened(path, _EXPORT) as stream:
         for key in stream.members():
             if key != "deployment" or stream.peek() != "{":
                 value = stream.value()
@@ -119,7 +119,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 elif inner == "pending_operations" and stream.peek() == "[":
                     for operation in stream.items():
                         if not isinstance(operation, dict) or not isinstance(operation.get("type"), str):
-                            raise foreign(path, f"a pending operation has no type: {str(operation)[:60]}")
+                            raise foreign(path, f"a pending operation has no type: {str(operation)[:60]}", _EXPORT)
                         _check_state(operation.get("resource"), path)
                         yield "operation", operation
                 elif inner == "manifest" and stream.peek() == "{":
@@ -127,7 +127,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 else:
                     stream.value()
     if not has_deployment:
-        raise foreign(path, "it has no `deployment`")
+        raise foreign(path, "it has no `deployment`", _EXPORT)
 
 
 class Collector:
@@ -257,27 +257,28 @@ def _check_state(state: object, path: Path) -> None:
         raise foreign(path, f"the inputs of {urn} are not an object")
 
 
+_EXPORT: Final = "`pulumi stack export > FILE`"
+_HOW: Final = f"`pulumi preview --json --show-sames > FILE` or {_EXPORT}"
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[JsonStream]:
+def opened(path: Path, how: str = _HOW) -> Iterator[JsonStream]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             stream = JsonStream(file)
             if not stream.peek():
-                raise foreign(path, "it is empty")
+                raise foreign(path, "it is empty", how)
             if stream.peek() != "{":
-                raise foreign(path, f"it begins with {stream.peek()!r}")
+                raise foreign(path, f"it begins with {stream.peek()!r}", how)
             yield stream
     except MalformedError as error:
-        raise UsageError(f"{path}: cut short or not JSON: {error}\n  fix: write it again, with {_HOW}") from None
+        raise UsageError(f"{path}: cut short or not JSON: {error}\n  fix: write it again, with {how}") from None
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file\n  fix: write it with {_HOW}") from None
+        raise UsageError(f"{path}: no such file\n  fix: write it with {how}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text\n  fix: write it with {_HOW}") from None
+        raise UsageError(f"{path}: not UTF-8 text\n  fix: write it with {how}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-_HOW = "`pulumi preview --json --show-sames > FILE` or `pulumi stack export > FILE`"
 
 
 def newer(path: Path, why: str) -> UsageError:
@@ -287,8 +288,8 @@ def newer(path: Path, why: str) -> UsageError:
     )
 
 
-def foreign(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{path}: not what `pulumi preview` (--json, --save-plan) or `pulumi stack export` writes: {why}\n"
-        f"  fix: write it with {_HOW}"
+def foreign(path: Path, why: str, how: str = _HOW) -> UsageError:
+    by = (
+        "`pulumi stack export`" if how == _EXPORT else "`pulumi preview` (--json, --save-plan) or `pulumi stack export`"
     )
+    return UsageError(f"{path}: not what {by} writes: {why}\n  fix: write it with {how}")
