@@ -410,13 +410,20 @@ def _gone(resource: RecordedResource, row: Release | None, what: str, did: str) 
                     detail=f"{what}: {gone}", fix=fix)  # fmt: skip
 
 
+IN_TREE: Final = {"scaleio": "scaleIO"}  # provisioner of a class -> its plugin in a volume, where they differ
+
+
 def _volumes(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
     """Volumes of plugins that Kubernetes had in its own tree and has no more; none where all clusters have them yet."""
     type_ = canonical(resource.type)
     if not type_.startswith("kubernetes:"):
         return
-    spec = resource.inputs.get("spec")
-    volumes = [spec] if type_.endswith(":PersistentVolume") else list(_listed("volumes", resource.inputs))
+    volumes = list(_listed("volumes", resource.inputs))
+    if type_.endswith(":PersistentVolume"):
+        volumes = [resource.inputs.get("spec")]
+    elif type_.endswith(":StorageClass"):
+        plugin = str(resource.inputs.get("provisioner")).removeprefix("kubernetes.io/")
+        volumes = [{IN_TREE.get(plugin, plugin): {}}]
     versions = [number(minor(version)) for each in graph.of(*CLUSTERS) if (version := _version_of(each))]
     for plugin in dict.fromkeys(str(key) for volume in volumes if isinstance(volume, Mapping) for key in volume):
         row = removed(VOLUME, plugin, known)
