@@ -29,7 +29,9 @@ CHAT = {
 
 def followed(given, way):
     """The spec with one line of advice followed."""
-    if match := re.fullmatch(r"add (\S+) to infra", way):
+    if match := re.fullmatch(r"use resources: \{accelerators: \{(\S+): (\d+)\}\} \(\S+ on \w+\)", way):
+        return {**given, "resources": {"accelerators": {match[1]: int(match[2])}}}
+    if match := re.fullmatch(r"add (\S+) to infra(?: \(\S+\))?", way):
         return {**given, "infra": [*given["infra"], match[1]]}
     if match := re.fullmatch(r"use (\S+), which is outside data.residency: \w+", way):
         return {**given, "infra": [match[1]], "data": {}}
@@ -60,6 +62,17 @@ def test_what_is_advised_does_the_work(facts, work, fields, about):
         assert {rejection.shape for rejection in refused.nearest} == {about}
     assert refused.relax
     for way in refused.relax:
+        taken = decide([spec(**followed(given, way))], facts, stack="", on=ON)
+        assert isinstance(taken, Decision), f"{way}: {taken}"
+
+
+def test_a_number_of_accelerators_that_a_cloud_sells_on_spot_alone_has_ways_out(facts):
+    given = {**CHAT, "model": {"name": "meta-llama/Llama-3.1-70B-Instruct", "weights": "fp8"},
+             "infra": ["gcp"], "resources": {"accelerators": {"H100": 2}}}  # fmt: skip
+    refused = decide([spec(**given)], facts, stack="", on=ON)
+    ways = refused.relax[0].split(", or ")
+    assert [way.partition(" ")[0] for way in ways] == ["use", "add", "widen"]
+    for way in ways:
         taken = decide([spec(**followed(given, way))], facts, stack="", on=ON)
         assert isinstance(taken, Decision), f"{way}: {taken}"
 

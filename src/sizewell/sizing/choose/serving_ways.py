@@ -53,7 +53,8 @@ def _way(sizing: Sizing, rejection: Rejection) -> str:
     if rejection.cause is Cause.SLO and rejection.relax.startswith(MORE_TIME):
         longer = _more_time(sizing, shape) or rejection.relax
         return ", or ".join([*_drafting_less(sizing, shape), longer])
-    if rejection.cause is Cause.MARKET and isinstance(_fleets(sizing, need, shape), FleetRefusal):
+    asks = rejection.relax.startswith("use ") and "resources" not in rejection.relax  # for a market
+    if rejection.cause is Cause.MARKET and asks and isinstance(_fleets(sizing, need, shape), FleetRefusal):
         return ""  # whoever sells it, it does not do
     return rejection.relax
 

@@ -55,18 +55,22 @@ def _other_regions(sizing: Sizing, cloud: str) -> str:
 
 
 def _other_machines(sizing: Sizing) -> str:
-    """The best machine where nothing is asked for in `resources`."""
-    free: dict[str, object] = {
-        "accelerators": None,
-        "instance_types": frozenset(),
-        "tpu": None,
-        "nodes": None,
-        "devices": None,
-    }
+    """The best machine with other numbers of the accelerators that are asked for, as they are on another cloud, and
+    where nothing is asked for in `resources`.
+    """
+    need, ways = sizing.need, list[str]()
+    numbers: dict[str, object] = {"nodes": None, "devices": None}
+    if need.accelerators and (need.nodes or need.devices) and (option := _sized(sizing, None, **numbers)):
+        count = option.fleet.nodes * option.candidate.shape.accelerators
+        wanted = f"{{{option.candidate.shape.accelerator}: {count}}}"
+        ways.append(f"use resources: {{accelerators: {wanted}}} ({option.instance_type} on {option.cloud})")
+    if need.accelerators and need.places and (option := _sized(sizing, None, places=())):
+        ways.append(f"add {option.cloud} to infra ({option.instance_type})")
+    free = {**numbers, "accelerators": None, "instance_types": frozenset(), "tpu": None}
     option = _sized(sizing, None, **free, memory_bytes_min=0, memory_bytes_max=None)
-    if option is None:
-        return ""
-    return f"widen resources, such as resources: {{instance_type: {option.instance_type}}} on {option.cloud}"
+    if option is not None:
+        ways.append(f"widen resources, such as resources: {{instance_type: {option.instance_type}}} on {option.cloud}")
+    return ", or ".join(ways)
 
 
 def _sized(sizing: Sizing, cloud: str | None, **changed: object) -> Option | None:
