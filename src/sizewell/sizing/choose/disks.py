@@ -159,6 +159,6 @@ def _gigabytes(size: float) -> str:
     """In the gigabytes that disks are sold and traffic is billed by.
 
     >>> _gigabytes(141.1e9)
-    '131.4 GB'
+    '131.4 GiB'
     """
-    return f"{size / costing.BILLED_GIGABYTE:,.1f} GB"
+    return f"{size / costing.BILLED_GIGABYTE:,.1f} GiB"

@@ -40,14 +40,14 @@ def through_nat(chosen: Option) -> list[str]:
     weights = Decimal(round(loaded_bytes(need.training or need.serving))) / costing.BILLED_GIGABYTE
     copies = copies_of_weights(chosen)
     if weights:
-        each = f"{copies} times {weights:,.1f} GB" if copies > 1 else f"{weights:,.1f} GB"
+        each = f"{copies} times {weights:,.1f} GiB" if copies > 1 else f"{weights:,.1f} GiB"
         parts.append(f"weights {each}")
     pulled = image + copies * weights
-    sentence = f"each start of a machine pulls about {pulled:,.0f} GB through the NAT gateway ({'; '.join(parts)})"
+    sentence = f"each start of a machine pulls about {pulled:,.0f} GiB through the NAT gateway ({'; '.join(parts)})"
     sentence += _usd(chosen, pulled)
     if need.data_bytes and chosen.storage is None and need.kind != "notebook":
         data = Decimal(need.data_bytes * need.data_passes) / costing.BILLED_GIGABYTE
-        sentence += f"; a run reads {data:,.0f} GB of data through it{_usd(chosen, data)}"
+        sentence += f"; a run reads {data:,.0f} GiB of data through it{_usd(chosen, data)}"
     return [f"{sentence}; less with private endpoints; not in the totals"]
 
 

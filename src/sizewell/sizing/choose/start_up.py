@@ -33,11 +33,14 @@ def start_up_s(job: ServingJob | TrainingJob | None) -> float:
 
 def loaded_bytes(job: ServingJob | TrainingJob | None) -> float:
     """Bytes of weights that a machine loads; a model that is trained from nothing has none. What is quantised while it
-    is loaded is stored in 16 bits.
+    is loaded is stored in 16 bits, and so is a language model that training holds in 32.
     """
     if job is None or (isinstance(job, TrainingJob) and job.method == "pretrain"):
         return 0.0
-    at_load = job.made_at_load if isinstance(job, ServingJob) else job.method == "qlora"
+    if isinstance(job, ServingJob):
+        at_load = job.made_at_load
+    else:
+        at_load = job.method == "qlora" or (job.weights == "fp32" and job.architecture.kind == "decoder")
     stored = "bf16" if at_load else job.weights
     own = params_total(job.architecture) * _STORED.get(stored, 2.0)
     return own + (loaded_bytes(job.drafting) if isinstance(job, ServingJob) else 0.0)
