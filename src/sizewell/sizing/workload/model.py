@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema, model_validator
@@ -176,7 +177,13 @@ def _targets(value: object) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     stated = [projections(str(item)) for item in values] if isinstance(values, list | tuple) else []
     if not stated or not all(stated):
-        raise refuse("all-linear, or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj")
+        names = [f"{letter}_proj" for letter in PROJECTIONS]
+        given = [str(item) for item in values] if isinstance(values, list | tuple) else []
+        near = [name if projections(name) else next(iter(get_close_matches(name, names, n=1)), "") for name in given]
+        fix = (
+            f"write targets: [{', '.join(dict.fromkeys(near))}]" if near and all(near) else "write targets: all-linear"
+        )
+        raise refuse("all-linear, or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj", fix)
     return tuple(name for name in PROJECTIONS if any(name in each for each in stated))
 
 
