@@ -39,7 +39,12 @@ MORE: Final = 1.1  # times the memory of a device, from which on another is larg
 
 def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
     """The rejections, each with what would do: weights, machines, bounds."""
-    return [replace(r, relax=_way(sizing, r)) for r in nearest]
+    nearest = list(nearest)
+    told = [replace(r, relax=_way(sizing, r)) for r in nearest]
+    if any(r.relax for r in told):
+        return told
+    # Whoever sells them, they do not do; other machines may.
+    return [r if "resources" in r.relax else other for r, other in zip(nearest, told, strict=True)]
 
 
 def _way(sizing: Sizing, rejection: Rejection) -> str:
@@ -53,8 +58,7 @@ def _way(sizing: Sizing, rejection: Rejection) -> str:
     if rejection.cause is Cause.SLO and rejection.relax.startswith(MORE_TIME):
         longer = _more_time(sizing, shape) or rejection.relax
         return ", or ".join([*_drafting_less(sizing, shape), longer])
-    asks = rejection.relax.startswith("use ") and "resources" not in rejection.relax  # for a market
-    if rejection.cause is Cause.MARKET and asks and isinstance(_fleets(sizing, need, shape), FleetRefusal):
+    if rejection.cause is Cause.MARKET and isinstance(_fleets(sizing, need, shape), FleetRefusal):
         return ""  # whoever sells it, it does not do
     return rejection.relax
 
