@@ -376,6 +376,8 @@ def test_what_ones_own_rates_cover_is_advised_no_second_time(
     said = re.sub(r"\s+", " ", economics("later").out)
     assert "what to commit to, over all of them: nothing what is bought already covers these machines" in said
     assert "what has to be known first how much of g2-standard-4 in us-central1 is covered by the commitment to" in said
+    said = re.sub(r"\s+", " ", economics(str(spec)).out)
+    assert "until 2030-01-01; how much of these hours it covers is not known, and no commitment is advised" in said
     rates.unlink()
 
 

@@ -117,7 +117,10 @@ def beside(comparison: Comparison) -> list[str]:
     (row,) = shared([Used("", work)], work.months)
     covered = f"bought already: {percent(row.covered_already or Decimal(0))} of these hours"
     if not row.is_known:
-        return [f"{covered}, and of some of it is not known how much it covers: nothing is advised before that"]
+        bought = ", ".join(row.place.told(each) for each in row.taken.unknown)
+        return [
+            f"bought already: {bought}; how much of these hours it covers is not known, and no commitment is advised"
+        ]
     if not row.plan or row.on_demand_usd is None or row.usd is None:
         return [f"{covered}; no commitment pays for the rest"]
     bought = f"{in_words(row.plan, 'machine')}, {row.on_demand_usd - row.usd:,.2f} USD less in all"
