@@ -207,16 +207,32 @@ def test_own_hardware_is_exact_where_every_figure_is_stated(economics: Callable)
     assert next(each for each in ways if each["way"] == "own hardware")["estimated"] is False
 
 
-def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(
-    economics: Callable, decide: Callable[[], Path]
-) -> None:
+def test_nothing_is_committed_for_what_ends_and_a_stack_counts_once(economics: Callable, sizewell: Sizewell) -> None:
     spec = Path("stacks/specs/dev-aws/chat.yaml")
     spec.write_text(spec.read_text() + "resources: {accelerators: [L4]}\nttl: 30d\n")
-    decide()
+    assert sizewell("size", "--stack", "dev-aws", *ON).code == 0
     said = json.loads(economics("dev-aws", "dev-aws", "--json").out)
     assert (len(said["workloads"]), [each["committed"] for each in said["commitments"]]) == (1, [[]])
     assert len(said["workloads"][0]["ways"][0]["usd_by_month"]) == 2  # what is paid before the first, and the first
-    assert "dev-aws/chat ends 30 days after it is built, and is counted until that day" in said["notes"]
+    assert "dev-aws/chat ends on 2026-12-22, and is counted until then" in said["notes"]
+
+
+def test_a_stack_ends_by_its_decision_and_not_anew_from_today(economics: Callable, sizewell: Sizewell) -> None:
+    """Decided on 2025-10-01 for 450 days it ends on 2026-12-25: 27 days after 2026-11-28, for which no year is bought."""
+    spec = Path("stacks/specs/dev-aws/chat.yaml")
+    spec.write_text(
+        "name: chat\nkind: notebook\nresources: {instance_type: g6.xlarge, nodes: 1}\n"
+        "infra: [aws/us-east-1]\nutilization: 100%\nttl: 450d\n"
+    )
+    assert sizewell("size", "--stack", "dev-aws", "--on", "2025-10-01").code == 3, "of then no price is known"
+    said = json.loads(sizewell("economics", "--all", "--json", "--on", "2026-11-28").out)
+    (row,) = said["commitments"]
+    assert row["committed"] == []
+    assert float(row["usd_on_demand"]) == pytest.approx(27 * 24 * 0.8048, abs=0.01)
+    assert "dev-aws/chat ends on 2026-12-25, and is counted until then" in said["notes"]
+    over = sizewell("economics", "--all", "--json", "--on", "2026-12-25")
+    assert (over.code, json.loads(over.out)["commitments"]) == (3, [])
+    assert "dev-aws is in no figure: it ended on 2026-12-25 by its decision" in json.loads(over.out)["notes"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -66,9 +66,9 @@ def of_stacks(read: Read, stacks: Sequence[str]) -> OfStacks:
     uses = tuple(use for stack in dict.fromkeys(stacks or known) for use in _uses(read, stack, notes))
     rows = shared(uses, read.months)
     for use in uses:
-        if use.work.months < read.months:
-            days = f"{(use.work.spec.ttl_s or 0) / 86_400:.0f} days"
-            notes.append(f"{use.stack}/{use.work.name} ends {days} after it is built, and is counted until that day")
+        if use.work.lasts_months < read.months:
+            day = read.on + timedelta(seconds=use.work.spec.ttl_s or 0)
+            notes.append(f"{use.stack}/{use.work.name} ends on {day}, and is counted until then")
     for use in uses:
         name, market, managed = f"{use.stack}/{use.work.name}", use.work.chosen.deal.market, use.work.chosen.managed
         if not use.work.is_covered:
@@ -141,6 +141,10 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
     path = project.decision_path(root, stack)
     decision = Decision.from_json(path)
     specs = {spec.name: spec for spec in read_all(project.spec_paths(root, stack), catalog)}
+    ends = decision.expires_at
+    if ends is not None and ends <= on:
+        notes.append(f"{stack} is in no figure: it ended on {ends} by its decision")
+        return
     for workload in decision.workloads:
         name, pool = workload.spec.name, workload.pools[0]
         if name not in specs:
@@ -158,7 +162,10 @@ def _uses(read: Read, stack: str, notes: list[str]) -> Iterator[Used]:
                 f"{stack}/{name} is in no figure: nothing fits any more; `sizewell size --stack {stack}` says why"
             )
             continue
-        work = work_of(specs[name], option, months_of(specs[name], months), {})
+        left = specs[name]
+        if ends is not None:  # from the day that it was decided on, not from today
+            left = left.model_copy(update={"ttl_s": (ends - on) / timedelta(seconds=1)})
+        work = work_of(left, option, months_of(left, months), {})
         same = (option.cloud, option.deal.region, option.instance_type) == decided[:3]
         if same and (change := _changed(pool, option)):
             notes.append(f"{stack}/{name} {change}; `sizewell size --stack {stack}` decides anew")
