@@ -3,6 +3,8 @@ unpriced."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -423,3 +425,65 @@ def test_a_volume_of_a_cluster_elsewhere_is_billed_there() -> None:
         "g",
     )
     assert claim.urn not in priced(cluster, group, claim).elsewhere
+
+
+def hyperpod(kind: str, groups: list[dict[str, Any]], **more: Any) -> RecordedResource:
+    if kind == "aws-native:sagemaker:Cluster":
+        return make(kind, {"instanceGroups": groups, **more})
+    state = {
+        "InstanceGroups": [{f"{key[0].upper()}{key[1:]}": each for key, each in g.items()} for g in groups],
+        **more,
+    }
+    return make(kind, {"typeName": "AWS::SageMaker::Cluster", "desiredState": json.dumps(state)})
+
+
+@pytest.mark.parametrize("kind", ["aws-native:sagemaker:Cluster", "aws:cloudcontrol/resource:Resource"])
+def test_a_hyperpod_cluster_costs_the_machines_of_its_groups_in_either_spelling(kind: str) -> None:
+    groups = [
+        {"instanceType": "ml.g6.xlarge", "instanceCount": 2, "instanceGroupName": "a"},
+        {"instanceType": "ml.g5.xlarge", "instanceCount": 1, "instanceGroupName": "b"},
+    ]
+    lines = priced(hyperpod(kind, groups)).items
+    machines = [line.cost() for line in lines if "ml." in line.what]
+    assert [each.expected for each in machines if isinstance(each, Interval)] == [
+        (ml("g6.xlarge") * 1460).quantize(Decimal("0.01")),
+        (ml("g5.xlarge") * 730).quantize(Decimal("0.01")),
+    ]
+
+
+def test_what_of_a_hyperpod_cluster_is_bought_apart_or_scales_is_no_figure() -> None:
+    group = {"instanceType": "ml.g6.xlarge", "instanceCount": 2, "instanceGroupName": "a"}
+    scaled = hyperpod("aws-native:sagemaker:Cluster", [group], autoScaling={"mode": "Enable"})
+    spot = hyperpod("aws-native:sagemaker:Cluster", [{**group, "capacityRequirements": {"spot": {}}}])
+    unknown = hyperpod("aws-native:sagemaker:Cluster", [{**group, "instanceCount": UNKNOWN}])
+    for each in (scaled, spot, unknown):
+        assert isinstance(priced(each).items[0].price, Unpriced), each
+    volume = {**group, "instanceStorageConfigs": [{"ebsVolumeConfig": {"volumeSizeInGb": 100}}]}
+    assert [
+        line.quantity.expected for line in priced(hyperpod("aws-native:sagemaker:Cluster", [volume])).items[1:]
+    ] == [200]
+
+
+def test_a_node_pool_stands_where_its_cluster_does_and_not_where_the_provider_would_put_it() -> None:
+    def pool(**inputs: Any) -> RecordedResource:
+        return make("gcp:container/nodePool:NodePool", {"nodeCount": 1, "nodeConfig": {"machineType": G2}, **inputs})
+
+    provider = make("pulumi:providers:gcp", {"region": "us-central1"}, "p")
+    by_provider = f"{provider.urn}::id"
+    cluster = make("gcp:container/cluster:Cluster", {"location": "europe-west4", "name": "c"}, "c")
+    of_cluster = replace(pool(cluster=UNKNOWN), property_dependencies={"cluster": (cluster.urn,)})
+    named = pool(cluster="projects/x/locations/europe-west4/clusters/c")
+    expected = [line.cost() for line in priced(pool(location="europe-west4")).items]
+    assert not any(isinstance(each, Unpriced) for each in expected)
+    for plan in ((cluster, of_cluster), (named,)):
+        lines = priced(provider, *(replace(each, provider=by_provider) for each in plan)).items
+        assert [line.cost() for line in lines if line.resource == named.urn] == expected
+
+
+def test_a_pool_of_aks_stands_where_its_cluster_does() -> None:
+    provider = make("pulumi:providers:azure-native", {"location": "eastus"}, "p")
+    cluster = make("azure-native:containerservice:ManagedCluster", {"location": "westeurope"}, "c")
+    inputs = {"resourceName": UNKNOWN, "vmSize": A100, "count": 1}
+    pool = make("azure-native:containerservice:AgentPool", inputs, resourceName=cluster)
+    lines = priced(provider, cluster, replace(pool, provider=f"{provider.urn}::id")).items
+    assert next(line.what for line in lines if line.resource == pool.urn).endswith("westeurope")

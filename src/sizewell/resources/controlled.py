@@ -1,4 +1,7 @@
-"""What AWS Cloud Control makes: the text that a resource asks for, read once for its price and for its facts. Pure."""
+"""What AWS Cloud Control makes: the text that a resource asks for, read once for its price and for its facts. Pure.
+
+A HyperPod cluster of aws-native states the same as inputs.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,19 @@ from typing import Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Count, Text, count, get, items, text
+from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.values import Text, canonical, count, get, items, text
 
 CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
+NATIVE_HYPERPOD: Final = "aws-native:sagemaker:Cluster"
 HYPERPOD: Final = "AWS::SageMaker::Cluster"
 ENDPOINT_CONFIGURATION: Final = "AWS::SageMaker::EndpointConfig"
 
 
 def state_of(resource: RecordedResource) -> object:
     """What a resource asks for, in the provider's spelling; UNKNOWN where a part of its text is."""
+    if canonical(resource.type) == NATIVE_HYPERPOD:
+        return resource.inputs
     stated = resource.inputs.get("desiredState")
     if not isinstance(stated, str):
         return UNKNOWN
@@ -30,14 +37,32 @@ def groups(graph: Graph, resource: RecordedResource) -> tuple[object, ...] | Unk
     """Groups of machines of a HyperPod cluster, as its text says them, else as the component's argument does."""
     state = state_of(resource)
     if state is not UNKNOWN:
-        return items(get(state, "instanceGroups"))
+        kinds = [items(get(state, key)) for key in ("instanceGroups", "restrictedInstanceGroups")]
+        return UNKNOWN if UNKNOWN in kinds else tuple(group for each in kinds for group in each)
     stated = [parent.inputs.get("groups") for parent in graph.ancestors(resource)]
     return items(next((parent_groups for parent_groups in stated if parent_groups), UNKNOWN))
 
 
-def group_size(group: object) -> Count:
-    """Machines of a group, by either spelling."""
-    return count(get(group, "instances", default=get(group, "instanceCount", default=0)))
+def group_size(state: object, group: object) -> Size:
+    """Machines of a group, by either spelling; a cluster that scales by itself adds as many as its account may have."""
+    stated = count(get(group, "instances", default=get(group, "instanceCount", default=0)))
+    mode = None if state is UNKNOWN else get(state, "autoScaling", "mode")
+    if mode in (None, "Disable"):
+        return fixed(stated)
+    return Size(least=count(get(group, "minInstanceCount", default=0)), wanted=stated, most=UNKNOWN)
+
+
+def disk_gigabytes(group: object) -> object:
+    """Of the disk beside each machine's own; without a word of it, what HyperPod adds."""
+    volumes = items(get(group, "instanceStorageConfigs"))
+    if isinstance(volumes, Unknown):
+        return UNKNOWN
+    sizes = [
+        get(each, "ebsVolumeConfig", "volumeSizeInGb", default=get(each, "ebsVolumeConfig", "volumeSizeInGB"))
+        for each in volumes
+    ]
+    stated = [each for each in sizes if each is not None]
+    return get(group, "diskGib", default=stated[0] if stated else 500)
 
 
 def plan_of(group: object) -> Text:

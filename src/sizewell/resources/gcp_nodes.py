@@ -21,6 +21,7 @@ from sizewell.resources.values import (
     flag,
     get,
     items,
+    place_in,
     text,
 )
 
@@ -427,6 +428,8 @@ def pool_zones(pool: RecordedResource, cluster: RecordedResource | Unknown | Non
         source = cluster.inputs.get("location")
         if isinstance(inherited, tuple) and inherited:
             return _zones_of(source, inherited)
+    if source is None:
+        source = place_in(pool.inputs.get("cluster"))
     if isinstance(source, Unknown):
         return UNKNOWN
     return 1 if source is None or str(source).count("-") == 2 else ZONES_OF_A_REGION

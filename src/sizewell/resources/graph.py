@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
-from sizewell.resources.values import Flag, Text, canonical, cloud_of, get
+from sizewell.resources.values import Flag, Text, canonical, cloud_of, get, place_in
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY
@@ -213,6 +213,9 @@ class Graph:
         own = _stated_region(cloud, resource.inputs)
         if own != "":
             return own
+        # What is a part of another stands where that stands, wherever the provider would put something new.
+        if (stated := self._of_whole(resource)) != "":
+            return stated
         provider = self.provider(resource)
         if provider is not None and (stated := _stated_region(cloud, provider.inputs)) != "":
             return stated
@@ -226,17 +229,25 @@ class Graph:
             groups = self.referenced(resource, *places.group)
             if isinstance(groups, tuple) and groups and (stated := _stated_region(cloud, groups[0].inputs)) != "":
                 return stated
-        if (whole := _WITHIN.get(canonical(resource.type))) is not None:
-            within = self.referenced(resource, *whole)
-            if isinstance(within, tuple) and within and (stated := self.region(within[0])) != "":
-                return stated
         for key in (places.config_key, places.zone_config_key):
             if value := self.plan.config.get(key):
                 return places.of(value)
         return ""
 
+    def _of_whole(self, resource: RecordedResource) -> Text:
+        """The region of what a resource is a part of: in this plan, else as the path that names it says."""
+        if (whole := _WITHIN.get(canonical(resource.type))) is None:
+            return ""
+        prop, kind = whole
+        within = self.referenced(resource, prop, kind)
+        if isinstance(within, tuple) and within:
+            return self.region(within[0])
+        place = place_in(resource.inputs.get(prop))
+        return normal_region(cloud_of(resource.type), place) if place else ""
+
 
 _WITHIN: Final = {  # type without a place of its own -> the input that names what it is a part of, and its type
+    "gcp:container/nodePool:NodePool": ("cluster", "gcp:container/cluster:Cluster"),
     "azure-native:containerservice:AgentPool": ("resourceName", "azure-native:containerservice:ManagedCluster"),
     "azure-native:sql:Database": ("serverId", "azure:mssql/server:Server"),
 }

@@ -168,6 +168,7 @@ _MONITOR = (
 )
 _AZURE_VERSION = re.compile(r"/v\d{8}(preview)?:")
 _GOOGLE_VERSION = re.compile(r"^(google-native:\w+)/\w+:")
+_LOCATION = re.compile(r"/(?:locations|zones)/([^/]+)/")
 _AWS_S3_V2 = re.compile(r"^aws:s3/(\w+)V2:(\w+)V2$")
 
 
@@ -198,6 +199,16 @@ def declared_type(resource: RecordedResource) -> str:
     """
     parts = resource.urn.split("::")
     return parts[2].rsplit("$", 1)[-1] if len(parts) > 3 else resource.type
+
+
+def place_in(path: object) -> str | None:
+    """The region or zone that a path of Google's names.
+
+    >>> place_in("projects/p/locations/us-central1/clusters/c"), place_in("c")
+    ('us-central1', None)
+    """
+    found = _LOCATION.search(path) if isinstance(path, str) else None
+    return found[1] if found else None
 
 
 def cloud_of(token: str) -> str:

@@ -15,7 +15,20 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.sizes import Size
 from sizewell.resources.stackfacts import PAID
-from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
+from sizewell.resources.values import (
+    Count,
+    Flag,
+    Text,
+    canonical,
+    count,
+    either,
+    every,
+    flag,
+    get,
+    items,
+    negated,
+    text,
+)
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.machine_prices import vcpus_by_name
 
@@ -406,7 +419,8 @@ def _ends_idle(least: Count) -> Flag:
 
 def _hyperpod(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     """Groups of a HyperPod cluster: each keeps its number of machines, whatever works on them."""
-    made = resource.inputs.get("typeName")
+    native = canonical(resource.type) == controlled.NATIVE_HYPERPOD
+    made = controlled.HYPERPOD if native else resource.inputs.get("typeName")
     if made not in (controlled.HYPERPOD, UNKNOWN):
         return []
     state = controlled.state_of(resource)
@@ -433,16 +447,16 @@ def _hyperpod(graph: Graph, resource: RecordedResource) -> list[dict[str, object
             **common,
             "kinds": UNKNOWN if isinstance(kind := text(get(group, "instanceType")), Unknown)
             else (kind.removeprefix("ml."),),
-            "market": "on-demand" if plan == "" else PAID,
+            "market": UNKNOWN if isinstance(plan, Unknown) else PAID if plan else "on-demand",
             "reserved": plan,
-            "nodes_min": size,
-            "nodes_wanted": size,
-            "nodes_max": size,
+            "nodes_min": size.least,
+            "nodes_wanted": size.wanted,
+            "nodes_max": size.most,
             "zones": 1,
             **({} if state is UNKNOWN else {"own_key": _volume_keys(group)}),
         }
         for group in groups
-        for plan, size in [(controlled.plan_of(group), controlled.group_size(group))]
+        for plan, size in [(controlled.plan_of(group), controlled.group_size(state, group))]
     ]  # fmt: skip
 
 
@@ -464,4 +478,5 @@ READERS: Final = {
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
     controlled.CLOUD_CONTROL: _hyperpod,
+    controlled.NATIVE_HYPERPOD: _hyperpod,
 }

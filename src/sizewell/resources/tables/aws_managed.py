@@ -144,15 +144,19 @@ def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(groups, Unknown):
         return (context.unpriced(resource, "HyperPod cluster", "its groups are known only after deployment"),)
     lines: list[LineItem] = []
+    state = controlled.state_of(resource)
     for group in groups:
         kind = get(group, "instanceType", default=UNKNOWN)
-        size = fixed(controlled.group_size(group))
+        size = controlled.group_size(state, group)
         if (plan := controlled.plan_of(group)) != "":
             lines.append(_planned(resource, context, kind, size, plan))
             continue
+        if get(group, "capacityRequirements", "spot") is not None:
+            lines.append(context.unpriced(resource, f"{kind}, spot", "AWS lists no price of HyperPod's spot machines"))
+            continue
         lines.append(_machines(resource, context, kind, size))
         if not isinstance(ec2_type(kind), Unknown):
-            gigabytes = number(get(group, "diskGib", default=500)) or Decimal(500)
+            gigabytes = number(controlled.disk_gigabytes(group))
             hours = pools.pool_hours(resource, context, size, str(ec2_type(kind)))
             lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
     return tuple(lines) or Free("it has no machines")
@@ -347,6 +351,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:sagemaker/app:App": _app,
     "aws:sagemaker/pipeline:Pipeline": _pipeline,
     controlled.CLOUD_CONTROL: _controlled,
+    controlled.NATIVE_HYPERPOD: _hyperpod,
     "aws:sagemaker/trainingJob:TrainingJob": _training,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
 }

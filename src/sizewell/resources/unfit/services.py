@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.resources.ages import images_in
-from sizewell.resources.controlled import CLOUD_CONTROL, HYPERPOD, groups
+from sizewell.resources.controlled import CLOUD_CONTROL, HYPERPOD, NATIVE_HYPERPOD, groups
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get
@@ -165,7 +165,7 @@ def _day(stated: Any) -> date | None:
 
 
 CLUSTER: Final = "aws:eks/cluster:Cluster"
-HYPERPODS: Final = ("aws-native:sagemaker:Cluster", CLOUD_CONTROL)
+HYPERPODS: Final = (NATIVE_HYPERPOD, CLOUD_CONTROL)
 
 
 def of_hyperpod(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[tuple[str, str]]:
@@ -175,7 +175,7 @@ def of_hyperpod(graph: Graph, resource: RecordedResource, known: Lifetimes) -> I
     type_ = canonical(resource.type)
     if type_ not in HYPERPODS or (type_ == CLOUD_CONTROL and resource.inputs.get("typeName") != HYPERPOD):
         return
-    listed = groups(graph, resource) if type_ == CLOUD_CONTROL else get(resource.inputs, "instanceGroups", default=())
+    listed = groups(graph, resource)
     for group in () if isinstance(listed, Unknown) else listed:
         machine = get(group, "instanceType")
         if isinstance(machine, str) and not machine.startswith("ml."):
