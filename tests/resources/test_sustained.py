@@ -58,14 +58,14 @@ def test_spot_has_none() -> None:
     assert all(getattr(line.price, "terms", "list") == "list" for line in lines)
 
 
-def test_a_group_has_it_on_those_that_always_run() -> None:
+def test_a_group_has_it_on_all_that_run_the_whole_month() -> None:
     disk = {"boot": True, "diskSizeGb": 10, "diskType": "pd-balanced"}
     template = make(TEMPLATE, {"machineType": "n1-standard-4", "disks": [disk], "networkInterfaces": [{}]}, "t")
     group = make(MANAGER, {"zone": "us-central1-a", "versions": [{"instanceTemplate": UNKNOWN}]}, versions=template)
     scaler = make("gcp:compute/autoscaler:Autoscaler", {"zone": "us-central1-a", "target": UNKNOWN,
                   "autoscalingPolicy": {"minReplicas": 1, "maxReplicas": 3}}, "s", target=group)  # fmt: skip
     cost = priced(template, group, scaler).cost().run_rate.usd_per_month
-    assert (cost.floor, cost.ceiling) == (round(N1 * Decimal("0.7"), 2) + 1, round(N1 * Decimal("2.7"), 2) + 3)
+    assert (cost.floor, cost.ceiling) == (round(N1 * Decimal("0.7"), 2) + 1, round(N1 * Decimal("2.1"), 2) + 3)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,21 @@ def test_what_is_paid_by_a_contract_has_none(own: dict[str, Any], usd: Decimal) 
 
 
 @pytest.mark.parametrize(("action", "disk"), [("DELETE", "0.00"), ("STOP", "1.00")])
-def test_a_machine_that_ends_after_its_run_has_no_floor_and_no_discount(action: str, disk: str) -> None:
+def test_a_machine_that_ends_after_its_run_has_no_floor_and_at_most_the_price_of_the_whole_month(
+    action: str, disk: str
+) -> None:
     limit = {"instanceTerminationAction": action, "maxRunDuration": {"seconds": 14400}}
     cost = priced(vm("n2-standard-4", scheduling=limit)).cost().run_rate.usd_per_month
-    assert (f"{cost.floor:.2f}", f"{cost.expected:.2f}") == (disk, f"{N2 + 1:.2f}")
+    assert (f"{cost.floor:.2f}", f"{cost.expected:.2f}") == (disk, f"{N2 * Decimal('0.8') + 1:.2f}")
+
+
+def test_a_guard_makes_no_machine_dearer() -> None:
+    setup = {"machineType": "n1-standard-4", "acceleratorConfigs": [{"type": "NVIDIA_TESLA_T4", "coreCount": "1"}]}
+    costs = [
+        priced(make("gcp:workbench/instance:Instance", {"location": "us-central1-a", "gceSetup": {**setup, **more}}))
+        .cost()
+        .run_rate.usd_per_month
+        for more in ({}, {"metadata": {"idle-timeout-seconds": "3600"}})
+    ]
+    assert costs[1].expected <= costs[0].expected
+    assert costs[1].ceiling <= costs[0].ceiling

@@ -1,7 +1,8 @@
 """Sustained use discounts: what Google Cloud takes off by itself of machines on demand that run the whole month.
 
-A machine that runs a part of the month has a smaller discount, which is not counted: its price is never too low. What
-is paid by a rate, a commitment or a plan of one's own has none. A component's machines are as its decision counts
+A machine that runs a part of the month has a smaller discount, which is not counted: its price is never too low. Where
+it may run less, and is counted with the whole month, it has the discount of that: fewer hours never cost more. What is
+paid by a rate, a commitment or a plan of one's own has none. A component's machines are as its decision counts
 them, at list prices.
 """
 
@@ -35,6 +36,9 @@ def of_whole_months(line: LineItem) -> Iterator[LineItem]:
         yield line
         return
     quantity = line.quantity
+    if not quantity.expected % HOURS_PER_MONTH and not quantity.ceiling % HOURS_PER_MONTH and quantity.expected:
+        yield of_hours(line)
+        return
     whole = quantity.floor // HOURS_PER_MONTH * HOURS_PER_MONTH
     if whole:
         yield of_hours(replace(line, quantity=Interval.exactly(whole)))
