@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -394,6 +396,20 @@ def test_a_program_that_is_billed_by_use_alone_is_not_headed_as_nothing():
     assert "Run-rate unchanged at $0/month expected + use" in text.headline(preview({"f": FUNCTION}, {"f": FUNCTION}))
 
 
+def provider(folder: str, nodes: int) -> tuple[str, dict[str, object]]:
+    """A dynamic resource with the code of its provider, as the SDK sends it."""
+    code = base64.b64encode(pickle.dumps([f"/{folder}/__main__.py", "create", nodes])).decode()
+    return "pulumi-python:dynamic:Resource", {"x": 1, "__provider": code}
+
+
+def test_other_code_of_a_dynamic_provider_is_a_change_that_nobody_knows():
+    moved = preview({"a": provider("base", 1)}, {"a": provider("somewhere/else", 1)})
+    assert "unchanged" in text.headline(moved)
+    changed = preview({"a": provider("base", 1)}, {"a": provider("base", 64)})
+    assert "change not known" in text.headline(changed)
+    assert "the code of its provider: changed" in terminal.render(changed)
+
+
 STACK = "aws:cloudformation/stack:Stack"
 
 
@@ -416,3 +432,16 @@ def test_a_changed_parameter_of_a_template_is_never_called_unchanged(tmp_path, k
     assert "unchanged" in text.headline(same)
     assert ("change not known" in text.headline(changed)) is not known
     assert "unchanged" not in text.headline(changed)
+
+
+def test_what_a_changed_template_makes_is_unchanged_where_all_of_it_is_known(tmp_path):
+    sides = []
+    for team in ("a", "b"):
+        body = json.dumps({"Resources": {
+            "Notice": {"Type": "AWS::SNS::Topic", "Properties": {"Tags": [{"Key": "team", "Value": team}]}},
+            "Field": {"Type": "AWS::QuantumThing::Field", "Properties": {"Size": 8}},
+        }})  # fmt: skip
+        stack = resource("s", (STACK, {"templateBody": body}))
+        plan = Plan(project="p", stack="dev", resources=(stack,), config={"aws:region": "us-east-1"})
+        sides.append(expanded(plan, tmp_path))
+    assert "unchanged" in text.headline(preview_of(*sides))

@@ -6,6 +6,9 @@ project, name, and what `fixed.py` lists by type; and the options of the program
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import pickletools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -155,6 +158,8 @@ class _Comparison:
         for name, earlier, later in self._scopes(was, now):
             if not (moved and name == "region"):
                 yield name, f"{name}: {earlier or 'none'} -> {later or 'none'}", bool(earlier and later)
+        if self._alike and _code_of(was) != _code_of(now):  # which the engine updates, and which may make anything
+            yield "__provider", "the code of its provider: changed", False
         # The engine replaces nothing where a trigger is set for the first time or taken away.
         triggers = was.replacement_trigger, now.replacement_trigger
         if triggers[0] != triggers[1] and None not in triggers and UNKNOWN not in triggers:
@@ -205,6 +210,26 @@ class _Comparison:
         stated = None if provider is None else provider.inputs.get(name)
         stated = stated or next((graph.plan.config[key] for key in keys if key in graph.plan.config), "")
         return stated if isinstance(stated, str) else ""
+
+
+_DYNAMIC: Final = ("pulumi-python:dynamic", "pulumi-nodejs:dynamic")
+
+
+def _code_of(resource: RecordedResource) -> str:
+    """A digest of what a dynamic provider runs, wherever its files stand; "" for every other resource."""
+    code = resource.inputs.get("__provider") if resource.type.startswith(_DYNAMIC) else None
+    if not isinstance(code, str):
+        return ""
+    digest = hashlib.sha256()
+    try:
+        for step, value, _ in pickletools.genops(base64.b64decode(code, validate=True)):
+            if step.name != "FRAME" and not (
+                isinstance(value, str) and value.startswith("/") and value.endswith(".py")
+            ):
+                digest.update(f"{step.name} {value!r}\n".encode())
+    except ValueError:  # the text of a program in TypeScript
+        return code
+    return digest.hexdigest()
 
 
 def _equal(earlier: object, later: object) -> bool:

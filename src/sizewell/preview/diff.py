@@ -24,6 +24,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import renders
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.sizes import UNSIZED
+from sizewell.resources.values import contains_unknown
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced, Unpriced, total
@@ -268,12 +269,17 @@ def _unpriced(items: Iterable[LineItem], renamed: Mapping[str, str] = MappingPro
 def _with_brought(
     changes: Mapping[str, Change], by_urn: Mapping[str, RecordedResource], items: Iterable[LineItem]
 ) -> Mapping[str, Change]:
-    """With what has no price and comes of a template or chart that changes: an unknown of it may change as well."""
+    """With what has no price and comes of a template or chart that changes: what is not known of it may change as well.
+
+    What is known of it in full is compared by itself, with the other changes.
+    """
     brought: dict[str, Change] = {}
     for line in items:
         resource = by_urn.get(line.resource)
         owner = by_urn.get(resource.parent or "") if resource else None
-        if owner is None or not isinstance(line.price, Unpriced) or line.resource in changes or not renders(owner):
+        if resource is None or owner is None or line.resource in changes or not renders(owner):
+            continue
+        if not isinstance(line.price, Unpriced) or not contains_unknown(resource.inputs):
             continue
         if (change := changes.get(owner.urn)) is not None:
             said = tuple(f"{each}, of {owner.name}" for each in change.differences)
