@@ -365,6 +365,22 @@ def runs(*resources: RecordedResource) -> object:
     return evaluate(stated, SETTINGS, on=ON).accelerators
 
 
+@pytest.mark.parametrize(
+    ("containers", "compatible", "whether"),
+    [
+        ('[{"name": "t", "resourceRequirements": [{"type": "GPU", "value": "1"}]}]', ["EC2"], True),
+        ('[{"name": "t", "cpu": 256}]', ["EC2"], False),
+        (UNKNOWN, ["EC2"], UNKNOWN),
+        (UNKNOWN, ["FARGATE"], False),
+    ],
+)
+def test_a_task_that_asks_for_gpus_is_about_accelerators_wherever_its_machines_are(
+    containers: object, compatible: list[str], whether: object
+) -> None:
+    inputs = {"family": "t", "containerDefinitions": containers, "requiresCompatibilities": compatible}
+    assert runs(resource("aws:ecs/taskDefinition:TaskDefinition", "t", inputs)) is whether
+
+
 EMR = {"releaseLabel": "emr-7.2.0", "coreInstanceGroup": {"instanceType": "g5.2xlarge", "instanceCount": 4},
        "autoTerminationPolicy": {"idleTimeout": 3600}}  # fmt: skip
 T4 = "worker_accelerator=type:nvidia-tesla-t4;count:1;install-nvidia-driver"

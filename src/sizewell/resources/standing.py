@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.expiry import Expiries
-from sizewell.resources.readers import devices
+from sizewell.resources.readers import devices, task_machines
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
@@ -99,6 +99,8 @@ def of(thing: Thing) -> Text:
             return required or _limited(get(thing.inputs, "spec", "limits"))
         asked = named(thing.inputs)
         return "" if isinstance(asked, Unknown) else asked  # what it starts is named among what is not judged
+    if thing.type == task_machines.TASK:
+        return task_machines.asked(thing.inputs)
     own = named(thing.inputs)
     profile = thing.inputs.get("workloadProfileName")
     if isinstance(own, Unknown) or isinstance(profile, Unknown):

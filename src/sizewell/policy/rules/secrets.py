@@ -123,9 +123,8 @@ def _holds_secret(value: str) -> bool:
             return True
         bare = _NAMES_OF_AWS.sub("", text)
         named = chain(_ASSIGNED.finditer(bare), _OPTION.finditer(bare))
-        if any(_random(match[1]) or _HEXADECIMAL.fullmatch(match[1]) for match in named):
-            return True
-        if text.lstrip()[:1] in "[{" and any(_random(entry) for entry in _entries(text)):
+        stated = [match[1] for match in named] + (_entries(text) if text.lstrip()[:1] in "[{" else [])
+        if any(_random(each) or _HEXADECIMAL.fullmatch(each) for each in stated):
             return True
     return False
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import shape_of
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size
-from sizewell.resources.values import Count, Flag, cloud_of, count, get, items, number
+from sizewell.resources.values import Count, Flag, Text, cloud_of, count, get, items, number
 from sizewell.sizing.catalog import load
 
 PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
 _SERVICE: Final = "aws:ecs/service:Service"
-_TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
+TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
 _MACHINES: Final = (  # that may join a cluster; a cluster without them has those of another program
     "aws:autoscaling/group:Group",
     "aws:ec2/instance:Instance",
@@ -95,16 +95,28 @@ def _bounds(graph: Graph, service: RecordedResource) -> tuple[Count, Count]:
 
 
 def _task(graph: Graph, service: RecordedResource) -> Room:
-    definitions = graph.referenced(service, "taskDefinition", _TASK)
+    definitions = graph.referenced(service, "taskDefinition", TASK)
     inputs = definitions[0].inputs if isinstance(definitions, tuple) and definitions else {}
     containers = list(containers_of(inputs.get("containerDefinitions")))
-    needs = [need for each in containers for need in _listed(get(each, "resourceRequirements"))]
-    gpus = sum((_known(get(need, "value")) for need in needs if get(need, "type") == "GPU"), Decimal(0))
+    gpus = sum((_known(get(need, "value")) for need in _of_gpus(containers)), Decimal(0))
     cpu = _known(inputs.get("cpu")) or sum((_known(get(each, "cpu")) for each in containers), Decimal(0))
     memory = _known(inputs.get("memory")) or sum(
         (_known(get(each, "memoryReservation", default=get(each, "memory"))) for each in containers), Decimal(0)
     )
     return gpus, cpu / _CPU_UNITS, memory * _MIB
+
+
+def _of_gpus(containers: list[Any]) -> list[Any]:
+    needs = (need for each in containers for need in _listed(get(each, "resourceRequirements")))
+    return [need for need in needs if get(need, "type") == "GPU"]
+
+
+def asked(task: Mapping[str, Any]) -> Text:
+    """The accelerators for which a task definition asks; "" where it asks for none, as on Fargate, which has none."""
+    stated, for_ = task.get("containerDefinitions"), _listed(task.get("requiresCompatibilities"))
+    if isinstance(stated, Unknown):
+        return UNKNOWN if "EC2" in for_ else ""
+    return f"{len(needs)} x GPU" if (needs := _of_gpus(list(containers_of(stated)))) else ""
 
 
 def containers_of(stated: object) -> Iterator[Any]:
