@@ -18,7 +18,7 @@ from weak.rows import Row, aws, azure, gcp, k8s, ref
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/m@sha256:" + "1" * 64
 LINUX = {"computerName": "vm", "adminUsername": "ml", "linuxConfiguration": {"disablePasswordAuthentication": True, "ssh": {"publicKeys": [{"path": "/home/ml/.ssh/authorized_keys", "keyData": "ssh-ed25519 AAAA"}]}}}
 GKE_NODE = {"serviceAccount": ref("nodes"), "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"], "workloadMetadataConfig": {"mode": "GKE_METADATA"}, "shieldedInstanceConfig": {"enableSecureBoot": True}}
-NODES = gcp("serviceaccount/Account", "nodes", accountId="nodes")
+NODES = gcp("serviceaccount/Account", "nodes", accountId="nodes-robot")
 GPU_LABELS = {"app": "m"}
 CHART = {"chart": "vllm", "version": "0.8.1", "repositoryOpts": {"repo": "https://charts.example"}}
 MASTER = {"instanceType": "m6i.xlarge"}
@@ -76,18 +76,18 @@ AWS: list[tuple[str, list[Row]]] = [
 
 GCP: list[tuple[str, list[Row]]] = [
     ("desks of developers with a GPU that never stop", [
-        gcp("serviceaccount/Account", "desk", accountId="desk"),
+        gcp("serviceaccount/Account", "desk", accountId="desk-robot"),
         gcp("workstations/WorkstationConfig", "gpu", workstationClusterId="c", workstationConfigId="gpu", location="us-central1", idleTimeout="0s", runningTimeout="0s", host={"gceInstance": {"machineType": "g2-standard-24", "accelerators": [{"type": "nvidia-l4", "count": 2}], "poolSize": 0, "disablePublicIpAddresses": True, "serviceAccount": ref("desk"), "shieldedInstanceConfig": {"enableSecureBoot": True}}}),
     ]),
     ("desks with a GPU of which three always run ahead", [
-        gcp("serviceaccount/Account", "desk", accountId="desk"),
+        gcp("serviceaccount/Account", "desk", accountId="desk-robot"),
         gcp("workstations/WorkstationConfig", "gpu", workstationClusterId="c", workstationConfigId="gpu", location="us-central1", idleTimeout="1200s", runningTimeout="43200s", host={"gceInstance": {"machineType": "g2-standard-24", "accelerators": [{"type": "nvidia-l4", "count": 2}], "poolSize": 3, "disablePublicIpAddresses": True, "serviceAccount": ref("desk"), "shieldedInstanceConfig": {"enableSecureBoot": True}}}),
     ]),
     ("a model out of the garden that keeps two machines, in development", [
         gcp("vertex/AiEndpointWithModelGardenDeployment", "chat", location="us-central1", publisherModelName="publishers/google/models/gemma3@gemma-3-27b-it", deployConfig={"dedicatedResources": {"machineSpec": {"machineType": "a3-highgpu-2g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 2}, "minReplicaCount": 2, "maxReplicaCount": 2}}, endpointConfig={"dedicatedEndpointEnabled": True}),
     ]),
     ("a stream of Dataflow with a GPU per worker that never drains", [
-        gcp("serviceaccount/Account", "flow", accountId="flow"),
+        gcp("serviceaccount/Account", "flow", accountId="flow-robot"),
         gcp("dataflow/FlexTemplateJob", "frames", name="frames", region="us-central1", containerSpecGcsPath="gs://team/t.json", machineType="n1-standard-8", numWorkers=4, maxWorkers=4, ipConfiguration="WORKER_IP_PRIVATE", serviceAccountEmail=ref("flow"), enableStreamingEngine=True, additionalExperiments=["worker_accelerator=type:nvidia-tesla-t4;count:1;install-nvidia-driver"], onDelete="drain"),
     ]),
     ("a node of one's own for GPU machines that nobody gives back", [
@@ -107,7 +107,7 @@ GCP: list[tuple[str, list[Row]]] = [
         gcp("folder/IAMMember", "ci", folder="folders/1", role="roles/editor", member="serviceAccount:123@cloudbuild.gserviceaccount.com"),
     ]),
     ("a password of a database among a trigger's substitutions", [
-        gcp("serviceaccount/Account", "b", accountId="b"),
+        gcp("serviceaccount/Account", "b", accountId="b-robot"),
         gcp("cloudbuild/Trigger", "t", name="t", location="us-central1", serviceAccount=ref("b"), filename="cloudbuild.yaml", triggerTemplate={"branchName": "main", "repoName": "app"}, substitutions={"_DB_PASSWORD": "vR7qLz93XpT2mWk8", "_REGION": "us-central1"}),
     ]),
 ]
@@ -216,12 +216,12 @@ GOOD: list[tuple[str, Program]] = [
     ])),
     ("gcp", Program("a magazine on App Engine with Firestore", "web", [
         gcp("appengine/Application", "app", project="team", locationId="us-central", databaseType="CLOUD_FIRESTORE"),
-        gcp("serviceaccount/Account", "web", accountId="web"),
+        gcp("serviceaccount/Account", "web", accountId="web-robot"),
         gcp("appengine/StandardAppVersion", "v1", service="default", versionId="v1", runtime="python312", serviceAccount=ref("web"), entrypoint={"shell": "gunicorn main:app"}, deployment={"zip": {"sourceUrl": "https://storage.googleapis.com/team-code/app.zip"}}, envVariables={"LOG_LEVEL": "info"}, automaticScaling={"maxConcurrentRequests": 20, "minIdleInstances": 0, "maxIdleInstances": 2}),
         gcp("projects/IAMMember", "web", project="team", role="roles/datastore.user", member="serviceAccount:web@team.iam.gserviceaccount.com"),
     ])),
     ("gcp", Program("a public site on Cloud Run that everybody may read", "web", [
-        gcp("serviceaccount/Account", "web", accountId="web"),
+        gcp("serviceaccount/Account", "web", accountId="web-robot"),
         gcp("cloudrunv2/Service", "web", name="web", location="us-central1", ingress="INGRESS_TRAFFIC_ALL", template={"serviceAccount": ref("web"), "scaling": {"minInstanceCount": 0, "maxInstanceCount": 20}, "containers": [{"image": "us-docker.pkg.dev/team/app/web@sha256:" + "1" * 64, "envs": [{"name": "DB_PASSWORD", "valueSource": {"secretKeyRef": {"secret": "db", "version": "latest"}}}]}]}),
         gcp("cloudrunv2/ServiceIamMember", "web", name=ref("web"), location="us-central1", role="roles/run.invoker", member="serviceAccount:front@team.iam.gserviceaccount.com"),
     ])),
@@ -239,7 +239,7 @@ GOOD: list[tuple[str, Program]] = [
     ])),
     ("azure", Program("a static web app with functions behind it", "web", [
         azure("web:StaticSite", "site", resourceGroupName="research", location="eastus2", name="site", sku={"name": "Standard", "tier": "Standard"}, identity={"type": "SystemAssigned"}, stagingEnvironmentPolicy="Enabled"),
-        azure("keyvault:Vault", "kv", **G, vaultName="kv", properties={"tenantId": "11111111-1111-1111-1111-111111111111", "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True, "enablePurgeProtection": True, "publicNetworkAccess": "Disabled", "networkAcls": {"defaultAction": "Deny", "bypass": "AzureServices"}}),
+        azure("keyvault:Vault", "kv", **G, vaultName="kv-site", properties={"tenantId": "11111111-1111-1111-1111-111111111111", "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True, "enablePurgeProtection": True, "publicNetworkAccess": "Disabled", "networkAcls": {"defaultAction": "Deny", "bypass": "AzureServices"}}),
         azure("web:AppServicePlan", "plan", **G, name="plan", sku={"name": "FC1", "tier": "FlexConsumption"}, reserved=True),
         azure("web:WebApp", "f", **G, name="f", kind="functionapp,linux", serverFarmId=ref("plan"), httpsOnly=True, identity={"type": "SystemAssigned"}, siteConfig={"minTlsVersion": "1.2", "appSettings": [{"name": "DB_PASSWORD", "value": "@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/db/)"}, {"name": "AzureWebJobsStorage__accountName", "value": "teamfunctions"}]}),
     ])),

@@ -45,11 +45,11 @@ BAD: list[tuple[str, list[Row]]] = [
         aws("emr/Cluster", "train", name="train", releaseLabel="emr-7.5.0", applications=["Spark"], serviceRole=ref("emr"), keepJobFlowAliveWhenNoSteps=True, ec2Attributes={"instanceProfile": "p", "subnetId": "subnet-1"}, masterInstanceGroup={"instanceType": "m6i.xlarge"}, coreInstanceGroup={"instanceType": "g5.12xlarge", "instanceCount": 3}),
     ]),
     ("a GKE pool with at least two A100 machines over all zones, in development", [
-        gcp("serviceaccount/Account", "nodes", accountId="nodes"),
+        gcp("serviceaccount/Account", "nodes", accountId="nodes-robot"),
         gcp("container/NodePool", "a100", cluster="c", location="us-central1", nodeLocations=["us-central1-a", "us-central1-b"], autoscaling={"totalMinNodeCount": 2, "totalMaxNodeCount": 8, "locationPolicy": "ANY"}, management={"autoRepair": True, "autoUpgrade": True}, nodeConfig={"machineType": "a2-highgpu-1g", "serviceAccount": ref("nodes"), "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"], "workloadMetadataConfig": {"mode": "GKE_METADATA"}, "shieldedInstanceConfig": {"enableSecureBoot": True}, "guestAccelerators": [{"type": "nvidia-tesla-a100", "count": 1}]}),
     ]),
     ("a Workbench instance with a GPU whose idle shutdown is nine months", [
-        gcp("serviceaccount/Account", "nb", accountId="nb"),
+        gcp("serviceaccount/Account", "nb", accountId="nb-robot"),
         gcp("workbench/Instance", "nb", name="nb", location="us-central1-a", gceSetup={"machineType": "g2-standard-48", "acceleratorConfigs": [{"type": "NVIDIA_L4", "coreCount": "4"}], "disablePublicIp": True, "serviceAccounts": [{"email": ref("nb")}], "metadata": {"idle-timeout-seconds": "23328000"}, "networkInterfaces": [{"network": "n", "subnet": "s", "nicType": "GVNIC"}]}),
     ]),
     ("a cluster of Azure ML that keeps one node, for two people", [
@@ -99,11 +99,11 @@ GOOD: list[tuple[str, Program]] = [
         aws("lambda/Permission", "api", function=ref("f"), action="lambda:InvokeFunction", principal="apigateway.amazonaws.com", sourceArn=ref("api")),
     ])),
     ("gcp", Program("a batch of Spark with GPUs that deletes itself", "scheduled", [
-        gcp("serviceaccount/Account", "spark", accountId="spark"),
+        gcp("serviceaccount/Account", "spark", accountId="spark-robot"),
         gcp("dataproc/Cluster", "spark", name="spark", region="us-central1", clusterConfig={"gceClusterConfig": {"internalIpOnly": True, "serviceAccount": ref("spark"), "zone": "us-central1-a", "shieldedInstanceConfig": {"enableSecureBoot": True}}, "masterConfig": {"numInstances": 1, "machineType": "n2-standard-4"}, "workerConfig": {"numInstances": 2, "machineType": "n1-standard-8", "accelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]}, "lifecycleConfig": {"idleDeleteTtl": "1800s"}, "encryptionConfig": {"kmsKeyName": "k"}}),
     ], "dev")),
     ("gcp", Program("a queue of work behind Cloud Run and Pub/Sub", "web", [
-        gcp("serviceaccount/Account", "run", accountId="run"),
+        gcp("serviceaccount/Account", "run", accountId="run-robot"),
         gcp("pubsub/Topic", "jobs", name="jobs", kmsKeyName="k"),
         gcp("cloudrunv2/Service", "s", name="s", location="us-central1", ingress="INGRESS_TRAFFIC_INTERNAL_ONLY", template={"serviceAccount": ref("run"), "scaling": {"minInstanceCount": 0, "maxInstanceCount": 10}, "containers": [{"image": "us-docker.pkg.dev/team/app/s@sha256:" + "1" * 64}]}),
         gcp("cloudrunv2/ServiceIamMember", "push", name=ref("s"), location="us-central1", role="roles/run.invoker", member="serviceAccount:push@team.iam.gserviceaccount.com"),

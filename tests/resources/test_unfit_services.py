@@ -9,6 +9,7 @@ import pytest
 from sizewell.launch import images
 from sizewell.recording.evaluate import evaluate
 from sizewell.resources.ages import aging, pressing
+from sizewell.resources.controlled import CLOUD_CONTROL
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.unfit import unfit
@@ -332,6 +333,12 @@ def hyperpod(machine="ml.p5.48xlarge", version="1.35", **access):
 def test_what_hyperpod_refuses_of_a_cluster_is_said(resources, words):
     (line,) = said(*resources)
     assert words in line
+
+
+def test_the_machines_of_a_component_are_named_for_sagemaker_by_the_component():
+    pod = made("sizewell-aws:index:HyperPodCluster", "pod", groups=[{"instanceType": "p5.48xlarge"}])
+    text = made(CLOUD_CONTROL, "c", typeName="AWS::SageMaker::Cluster", desiredState=UNKNOWN)
+    assert said(pod, replace(text, parent=pod.urn)) == []
 
 
 def ami(*names, **more):

@@ -169,6 +169,7 @@ NOTHING: Final = "nothing here runs an accelerator"
 ALL: Final = "`sizewell policy --profile standard`"
 WITH_ACCELERATORS: Final = ("pools", "endpoints", "notebooks", "jobs", "pods", "purchases", "things")  # may have some
 NOT_JUDGED: Final = "not-judged"  # the rule that names what a plan does not show
+_WHATEVER_RUNS: Final = (NOT_JUDGED, "refused-by-cloud")  # rules about every stack, with accelerators or without
 _OUTLIVED: Final = "exceptions that outlive their reason"
 _NOW: Final = "set it in the program, or waive the rule for this resource"
 _LATER: Final = "set it in the program, or let `pulumi up` check it once the cloud has answered"  # as the file allows
@@ -279,8 +280,8 @@ def _accelerators(
 
 
 def _concerns(result: Result, rule: Rule | None, holds: Flag, may: AbstractSet[str]) -> bool:
-    """Whether a result is about accelerators or what surrounds them, waived, or about what is not judged."""
-    if rule is None or result.rule == NOT_JUDGED or result.prevents == _OUTLIVED or result.outcome == "waived":
+    """Whether a result is about accelerators or what surrounds them, waived, or of a rule about every stack."""
+    if rule is None or result.rule in _WHATEVER_RUNS or result.prevents == _OUTLIVED or result.outcome == "waived":
         return True
     if holds is not True:
         return False

@@ -57,12 +57,14 @@ def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = 
     renamed = {alias: urn for urn, each in new.items() for alias in each.aliases if alias in old and alias not in new}
     earlier = {renamed.get(urn, urn): resource for urn, resource in old.items()}
     compared = _Comparison(before, after)
+    # A component of another process counts as a resource: what it makes is not in the plan.
+    remote = {each.urn for plan in (before, after) for each in plan.hidden if each.urn}
     changes: dict[str, Change] = {}
     for urn, resource in earlier.items():
-        if urn not in new and _counts(resource):
+        if urn not in new and (_counts(resource) or urn in remote):
             changes[urn] = Change(urn=urn, kind="delete")
     for urn, resource in new.items():
-        if not _counts(resource):
+        if not _counts(resource) and urn not in remote:
             continue
         was = earlier.get(urn)
         if was is None:
@@ -212,12 +214,12 @@ class _Comparison:
         return stated if isinstance(stated, str) else ""
 
 
-_DYNAMIC: Final = ("pulumi-python:dynamic", "pulumi-nodejs:dynamic")
+DYNAMIC: Final = ("pulumi-python:dynamic", "pulumi-nodejs:dynamic")
 
 
 def _code_of(resource: RecordedResource) -> str:
     """A digest of what a dynamic provider runs, wherever its files stand; "" for every other resource."""
-    code = resource.inputs.get("__provider") if resource.type.startswith(_DYNAMIC) else None
+    code = resource.inputs.get("__provider") if resource.type.startswith(DYNAMIC) else None
     if not isinstance(code, str):
         return ""
     digest = hashlib.sha256()

@@ -27,6 +27,7 @@ from sizewell.preview.launched import with_launched
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.preview.undecided import with_undecided
 from sizewell.recording.plans import Engine, Planned
 from sizewell.resources.recorded import Hidden, Plan
 from sizewell.sizing.catalog.rates import Discounts, SharedOut
@@ -604,6 +605,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
         if judged is not None and request.new_only and before is not None:
             earlier = request.policies(before, decision, {}, None)
             judged = _only_new(judged, earlier) if earlier is not None else judged
+    changes = with_undecided(changes, before, after, head.pricing.items)
     result = compare(
         name,
         sides.before,
@@ -627,7 +629,9 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts
     if not gone:
-        reasons["ages"] = ages_of(after, pricing.catalog, request.on, sized=decision is not None)
+        told = {each.message for each in judged.findings} if judged is not None else set()
+        ages = ages_of(after, pricing.catalog, request.on, sized=decision is not None)
+        reasons["ages"] = tuple(age for age in ages if age.detail.removeprefix(f"{age.component}: ") not in told)
     if decision is not None and not gone:
         reasons |= {
             "choices": choices_of(decision),

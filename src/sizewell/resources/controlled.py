@@ -37,8 +37,10 @@ def groups(graph: Graph, resource: RecordedResource) -> tuple[object, ...] | Unk
     """Groups of machines of a HyperPod cluster, as its text says them, else as the component's argument does."""
     state = state_of(resource)
     if state is not UNKNOWN:
-        kinds = [items(get(state, key)) for key in ("instanceGroups", "restrictedInstanceGroups")]
-        return UNKNOWN if UNKNOWN in kinds else tuple(group for each in kinds for group in each)
+        plain, restricted = (items(get(state, key)) for key in ("instanceGroups", "restrictedInstanceGroups"))
+        if isinstance(plain, Unknown) or isinstance(restricted, Unknown):
+            return UNKNOWN
+        return (*plain, *restricted)
     stated = [parent.inputs.get("groups") for parent in graph.ancestors(resource)]
     return items(next((parent_groups for parent_groups in stated if parent_groups), UNKNOWN))
 

@@ -29,10 +29,13 @@ from sizewell.resources.stackfacts import (
     Notebook,
     Opening,
     Purchase,
+    Refused,
     StackFacts,
     Thing,
 )
+from sizewell.resources.unfit import refused
 from sizewell.resources.values import Flag, canonical, cloud_of, get
+from sizewell.sizing.catalog import load
 from sizewell.sizing.providers.cloud import PerCloud
 
 if TYPE_CHECKING:
@@ -80,7 +83,7 @@ def facts(
         retention_visible: False where the recorder cannot see retain-on-delete.
 
     """
-    plan = respelled(plan)
+    stated, plan = Graph(plan), respelled(plan)  # names and sizes are judged in the program's own words
     named = environment or plan_environment(plan) or str((decision or {}).get("environment") or "")
     graph = Graph(plan, named, replace(expiries or Expiries(), on=on))
     all_stores = stores.stores(graph, _all(lambda types: types.stores))
@@ -110,6 +113,9 @@ def facts(
         pods=pods.pods(graph),
         purchases=read(graph, _all(lambda types: types.purchases), Purchase),
         hidden=hidden_of(plan),
+        refused=tuple(
+            Refused(urn=resource.urn, what=what, fix=fix) for resource, what, fix in refused(stated, catalog or load())
+        ),
         pricing=pricing,
         decision=decision,
         changes=changes or {},
@@ -185,6 +191,7 @@ _STARTS: Final = (  # free or a description, and says on what machines runs what
     "gcp:dataproc/workflowTemplate:WorkflowTemplate",
     "gcp:container/cluster:Cluster",  # its own pools are read; it may add others by itself
     "aws:sagemaker/space:Space",
+    "aws:ecs/taskDefinition:TaskDefinition",
     "aws:imagebuilder/infrastructureConfiguration:InfrastructureConfiguration",
 )
 _WORKS: Final = ("Job", "Run", "Execution", "Build", "Task")  # how those end that end with their work

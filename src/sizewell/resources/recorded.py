@@ -80,6 +80,7 @@ class RecordedResource:
     replace_with: tuple[str, ...] = ()  # URNs: it is replaced whenever one of them is
     secret_paths: tuple[str, ...] = ()
     imported: bool = field(default=False, compare=False)  # it runs, and the engine begins to manage it
+    places: tuple[tuple[str, int], ...] = field(default=(), compare=False)  # lines that made it, by file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,7 @@ class Plan:
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
     notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan
     hidden: tuple[Hidden, ...] = ()  # what the source of the plan could not show; `resources.hidden` says all
+    root: str = field(default="", compare=False)  # the folder of the program that was evaluated
     lookups: tuple[RecordedResource, ...] = ()  # calls that only a cloud can answer, each with its arguments
 
     def by_urn(self) -> dict[str, RecordedResource]:

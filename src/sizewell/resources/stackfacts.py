@@ -288,6 +288,15 @@ class Purchase(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Something that a cloud refuses of a resource."""
+
+    urn: str
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StackFacts:
     """All facts of one stack. `pricing`, `decision` and `changes` are there when the caller has them."""
 
@@ -309,6 +318,7 @@ class StackFacts:
     purchases: tuple[Purchase, ...] = ()
     stores_before: tuple[Store, ...] = ()  # of what stands, where something is compared
     hidden: tuple[Hidden, ...] = ()  # what the plan does not show
+    refused: tuple[Refused, ...] = ()  # for certain
     pricing: Pricing | None = None
     decision: Mapping[str, Any] | None = None  # the committed decision as JSON, with "sealed" (bool) beside it
     changes: Mapping[str, str] = field(default_factory=dict)  # URN -> create | update | replace | delete

@@ -11,7 +11,8 @@ import contextlib
 import gc
 import sys
 from collections.abc import Collection, Iterator
-from types import SimpleNamespace
+from pathlib import Path
+from types import FrameType, SimpleNamespace
 from typing import Any, Final
 
 import pulumi
@@ -27,7 +28,7 @@ _frozen = {"modules": 0}  # how many modules were loaded when the heap was last 
 
 @contextlib.contextmanager
 def quick() -> Iterator[None]:
-    """Without stack traces, debug messages and garbage collection: a program's objects live until it ends anyway."""
+    """Without debug messages and garbage collection (a program's objects live until it ends), with short traces."""
     collecting = gc.isenabled()
     gc.disable()
     earlier = [(module, name, getattr(module, name)) for module, name, _ in _INSTEAD]
@@ -49,6 +50,21 @@ async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> o
     """The SDK's own, without inputs that are not stated: it serializes each of them to leave it out after that."""
     # Not `inputs.items()`: a mapping of inputs may have an input of that name.
     return await _SERIALIZE({key: inputs[key] for key in inputs if inputs[key] is not None}, *arguments, **named)
+
+
+def _stack_trace() -> source_pb2.StackTrace:
+    """The SDK's own without the text of the lines, and with files as they are called, not as addresses."""
+    trace = source_pb2.StackTrace()
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "site-packages" not in name and not name.startswith(_STANDARD):
+            trace.frames.add(pc=source_pb2.SourcePosition(uri=name, line=frame.f_lineno))
+        frame = frame.f_back
+    return trace
+
+
+_STANDARD: Final = (str(Path(contextlib.__file__).parent), "<")
 
 
 class Unlike(Exception):  # noqa: N818 - a signal to the evaluation, which tells the cause
@@ -75,7 +91,7 @@ async def _wait(tasks: Collection[asyncio.Future[Any]], **_: object) -> tuple[se
 _RESOLVE: Final = pulumi_rpc.resolve_outputs
 _SERIALIZE: Final = pulumi_rpc.serialize_properties
 _INSTEAD: Final[tuple[tuple[object, str, object], ...]] = (
-    (pulumi_resource, "_get_stack_trace", source_pb2.StackTrace),
+    (pulumi_resource, "_get_stack_trace", _stack_trace),
     (pulumi.log, "debug", lambda *_, **__: None),
     (pulumi_resource, "create_urn", outputs.create_urn),
     (pulumi_rpc, "transfer_properties", outputs.transfer_properties),

@@ -14,7 +14,7 @@ REGISTRY = "us-central1-docker.pkg.dev/team/images"
 
 def account(name: str, *roles: str) -> list[Row]:
     return [
-        gcp("serviceaccount/Account", name, accountId=name, displayName=name),
+        gcp("serviceaccount/Account", name, accountId=f"{name}-account", displayName=name),
         *(gcp("projects/IAMMember", f"{name}-{role.rsplit('.', 1)[-1].lower()}", project="team", role=role, member=ref(name)) for role in roles),
     ]
 

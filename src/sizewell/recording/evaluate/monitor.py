@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -305,7 +306,14 @@ class Monitor:
             replacement_trigger=values.plain(request.replacement_trigger),
             replace_with=tuple(request.replace_with),
             secret_paths=secrets,
+            places=self._places(request),
         )
+
+    def _places(self, request: Any) -> tuple[tuple[str, int], ...]:
+        """The lines of the program's own files that led to a registration."""
+        whole = f"{self._root}{os.sep}"
+        steps = [(each.pc.uri, each.pc.line) for each in request.stackTrace.frames if each.pc.uri.startswith(whole)]
+        return tuple((file.removeprefix(whole), line) for file, line in steps)
 
     # -- transforms -------------------------------------------------------------------------------------------------
 

@@ -148,6 +148,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         notes=(*monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
         hidden=(*project.hidden, *monitor.hidden),
         lookups=tuple(monitor.lookups),
+        root=str(project.root),
     )
     return expanded(plan, project.root, monitor.unread)
 

@@ -71,20 +71,36 @@ PRIVATE: Final = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168
 
 
 def of_pools(resource: RecordedResource) -> Iterator[tuple[str, str]]:
-    """System pools of AKS on spot, on Windows, on machines that burst or without any; and a cluster without one."""
+    """System pools of AKS on spot, on Windows or without a machine; and a cluster without such a pool."""
+    for prefix, pool in _pools(resource):
+        yield from _pool(prefix, pool)
+    profiles = items(resource.inputs.get("agentPoolProfiles")) if canonical(resource.type) == AKS else ()
+    modes = [] if isinstance(profiles, Unknown) else [get(profile, "mode") for profile in profiles]
+    if modes and all(isinstance(mode, str) and mode != "System" for mode in modes):
+        yield "AKS asks for a system pool, and every pool has mode User", "give one of Linux the mode System"
+
+
+def of_bursting(resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """System pools of AKS on machines that burst, which it does not support and yet may build."""
+    for prefix, pool in _pools(resource):
+        machine = get(pool, "vmSize")
+        if (
+            get(pool, "mode") == "System"
+            and isinstance(machine, str)
+            and load().says(cloud_of(AKS), machine, "burstable")
+        ):
+            said = f"{prefix}a pool of mode System is not supported on {machine}, of the B series"
+            yield said, "take a D series, such as Standard_D4s_v5"
+
+
+def _pools(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
+    """Each pool that a resource is or has, and how to begin what is said of it."""
     type_ = canonical(resource.type)
     if type_ in (POOL, CLASSIC):
-        yield from _pool("", resource.inputs)
-    if type_ != AKS:
-        return
-    profiles = items(resource.inputs.get("agentPoolProfiles"))
-    if isinstance(profiles, Unknown) or not profiles:
-        return
-    for profile in profiles:
-        yield from _pool(f"pool {get(profile, 'name')}: ", profile)
-    modes = [get(profile, "mode") for profile in profiles]
-    if all(isinstance(mode, str) and mode != "System" for mode in modes):
-        yield "AKS asks for a system pool, and every pool has mode User", "give one of Linux the mode System"
+        yield "", resource.inputs
+    profiles = items(resource.inputs.get("agentPoolProfiles")) if type_ == AKS else ()
+    for profile in () if isinstance(profiles, Unknown) else profiles:
+        yield f"pool {get(profile, 'name')}: ", profile
 
 
 def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
@@ -95,9 +111,6 @@ def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
         yield f"{wrong} is refused on spot", "give it mode User, and another pool mode System"
     if get(pool, "osType") == "Windows":
         yield f"{wrong} is refused on Windows", "give it mode User, and a pool of Linux mode System"
-    machine = get(pool, "vmSize")
-    if isinstance(machine, str) and load().says(cloud_of(AKS), machine, "burstable"):
-        yield f"{wrong} is not supported on {machine}, of the B series", "take a D series, such as Standard_D4s_v5"
     least = get(pool, "minCount", default=get(pool, "nodeCount", default=get(pool, "count")))
     if isinstance(least, int | float) and not isinstance(least, bool) and least == 0:
         yield f"{wrong} cannot have 0 machines", "give it 1 machine at least, better 2"

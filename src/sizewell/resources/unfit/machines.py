@@ -75,19 +75,22 @@ MADE_FOR: Final = {
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
-def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
-    """The image of a machine or a node group beside its machine types, and the spelling of EKS's markets."""
-    if (type_ := canonical(resource.type)) not in IMAGES:
-        return
-    market = resource.inputs.get("capacityType")
+def of_market(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """The spelling of EKS's markets, and machine types that a launch configuration does not take."""
+    type_ = canonical(resource.type)
+    market, machine = (resource.inputs.get(key) for key in ("capacityType", "instanceType"))
     if type_ == GROUP and isinstance(market, str) and market not in MARKETS:
         yield f"capacity_type {market!r} is refused by EKS", f"name one of {', '.join(MARKETS)}"
+    if type_ == LAUNCH_CONFIGURATION and catalog.says(cloud_of(type_), str(machine), "templates-alone"):
+        said = f"{machine} is refused in a launch configuration, which takes no type that came out since 2023"
+        yield said, "make an ec2.LaunchTemplate in its place"
+
+
+def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog, known: Lifetimes) -> Iterator[tuple[str, str]]:
+    """The image of a machine or a node group beside its machine types."""
+    if (type_ := canonical(resource.type)) not in IMAGES:
+        return
     named = resource.inputs.get(IMAGES[type_])
-    if type_ == LAUNCH_CONFIGURATION:
-        machine = resource.inputs.get("instanceType")
-        if isinstance(machine, str) and catalog.says(cloud_of(type_), machine, "templates-alone"):
-            said = f"{machine} is refused in a launch configuration, which takes no type that came out since 2023"
-            yield said, "make an ec2.LaunchTemplate in its place"
     found: tuple[str, ...] = (named,) if isinstance(named, str) else ()
     if isinstance(named, Unknown):
         yield from _of_filter(graph, resource, IMAGES[type_], catalog)

@@ -301,28 +301,41 @@ POOL: Final = "gcp:container/nodePool:NodePool"
 CLUSTER: Final = "gcp:container/cluster:Cluster"
 
 
-def of_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """Zones of GKE nodes that are in another region than their cluster, or that there are none of."""
-    if (kind := canonical(resource.type)) not in (POOL, CLUSTER):
-        return
-    location = resource.inputs.get("location")
-    if kind == POOL:
-        clusters = graph.referenced(resource, "cluster", CLUSTER)
-        if not isinstance(clusters, Unknown) and len(clusters) == 1:
-            location = clusters[0].inputs.get("location", location)
-    zones = items(resource.inputs.get("nodeLocations"))
-    for zone in () if isinstance(zones, Unknown) else zones:
-        if not isinstance(zone, str) or not re.fullmatch(r"[a-z]+-[a-z]+\d+-[a-z]", zone):
-            continue  # not known, or one of Google's zones for AI
-        region, letters = zone[:-2], catalog.zones_of(cloud_of(kind), zone[:-2])
+def of_places(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Zones of GKE nodes that are in another region than their cluster."""
+    location = _location(graph, resource)
+    for zone, region in _node_zones(resource):
         if isinstance(location, str) and re.fullmatch(rf"{region}(-\w+)?", location) is None:
-            yield (
-                f"nodeLocations has {zone}, outside of its cluster's {location}: GKE refuses it",
-                f"name zones of {location}",
-            )
-        elif letters and zone[-1] not in letters:
+            said = f"nodeLocations has {zone}, outside of its cluster's {location}: GKE refuses it"
+            yield said, f"name zones of {location}"
+
+
+def of_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Zones of GKE nodes that there are none of, in the region of their cluster."""
+    location = _location(graph, resource)
+    for zone, region in _node_zones(resource):
+        letters = catalog.zones_of(cloud_of(canonical(resource.type)), region)
+        elsewhere = isinstance(location, str) and re.fullmatch(rf"{region}(-\w+)?", location) is None
+        if not elsewhere and letters and zone[-1] not in letters:
             allowed = ", ".join(f"{region}-{each}" for each in letters)
             yield f"nodeLocations has {zone}, and no such zone is known in {region}", f"name one of {allowed}"
+
+
+def _location(graph: Graph, resource: RecordedResource) -> object:
+    """Of a cluster of GKE, or of a pool's."""
+    location = resource.inputs.get("location")
+    clusters = graph.referenced(resource, "cluster", CLUSTER) if canonical(resource.type) == POOL else ()
+    if not isinstance(clusters, Unknown) and len(clusters) == 1:
+        location = clusters[0].inputs.get("location", location)
+    return location
+
+
+def _node_zones(resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Each zone that a cluster or a pool of GKE names, with its region; one of Google's zones for AI is passed over."""
+    zones = items(resource.inputs.get("nodeLocations")) if canonical(resource.type) in (POOL, CLUSTER) else ()
+    for zone in () if isinstance(zones, Unknown) else zones:
+        if isinstance(zone, str) and re.fullmatch(r"[a-z]+-[a-z]+\d+-[a-z]", zone):
+            yield zone, zone[:-2]
 
 
 # Type -> paths of its zones; a cluster's pools state theirs one by one.

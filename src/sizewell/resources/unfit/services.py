@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.resources.ages import images_in
-from sizewell.resources.controlled import CLOUD_CONTROL, HYPERPOD, NATIVE_HYPERPOD, groups
+from sizewell.resources.controlled import CLOUD_CONTROL, HYPERPOD, NATIVE_HYPERPOD, groups, state_of
 from sizewell.resources.graph import Graph
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get
 from sizewell.sizing.catalog.lifetimes import Lifetimes, minor, number
 from sizewell.sizing.providers import CLOUDS
@@ -165,35 +165,47 @@ def _day(stated: Any) -> date | None:
 
 
 CLUSTER: Final = "aws:eks/cluster:Cluster"
-HYPERPODS: Final = (NATIVE_HYPERPOD, CLOUD_CONTROL)
 
 
-def of_hyperpod(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[tuple[str, str]]:
-    """An EKS cluster that HyperPod does not take (docs.aws.amazon.com/sagemaker/latest/dg/
-    sagemaker-hyperpod-eks-prerequisites.html), and machines that are not SageMaker's.
+def of_hyperpod(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Machines that are not SageMaker's, and an EKS cluster whose way of logging in HyperPod does not take
+    (docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks-prerequisites.html).
     """
-    type_ = canonical(resource.type)
-    if type_ not in HYPERPODS or (type_ == CLOUD_CONTROL and resource.inputs.get("typeName") != HYPERPOD):
-        return
-    listed = groups(graph, resource)
+    stated = _is_hyperpod(resource) and state_of(resource) is not UNKNOWN  # a component adds the prefix to its argument
+    listed = groups(graph, resource) if stated else ()
     for group in () if isinstance(listed, Unknown) else listed:
         machine = get(group, "instanceType")
         if isinstance(machine, str) and not machine.startswith("ml."):
             yield f"instance type {machine} is no machine of SageMaker", f"name ml.{machine}"
-    link = "desiredState" if type_ == CLOUD_CONTROL else "orchestrator"
-    clusters = graph.referenced(resource, link, CLUSTER)
-    if isinstance(clusters, Unknown) or len(clusters) != 1:
-        return
-    (cluster,) = clusters
-    version = cluster.inputs.get("version")
+    for cluster in _beneath(graph, resource):
+        if get(cluster.inputs, "accessConfig", "authenticationMode", default="CONFIG_MAP") == "CONFIG_MAP":
+            said = f"HyperPod refuses EKS cluster {cluster.name} with authentication mode CONFIG_MAP"
+            yield (
+                f"{said}, which is EKS's default",
+                "set its access_config to authentication_mode API or API_AND_CONFIG_MAP",
+            )
+
+
+def of_hyperpod_version(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[tuple[str, str]]:
+    """An EKS cluster under HyperPod that is newer than it was known to take."""
     rows = list(known.versions("hyperpod").values())
-    if isinstance(version, str) and rows and number(minor(version)) > number(rows[-1].version):
-        newest = rows[-1].version
-        said = f"EKS {version} of {cluster.name} is newer than HyperPod takes, as was known on {rows[-1].checked}"
-        yield f"{said}: {newest}", f"set its version to {newest}"
-    mode = get(cluster.inputs, "accessConfig", "authenticationMode", default="CONFIG_MAP")
-    if mode == "CONFIG_MAP":
-        said = (
-            f"HyperPod refuses EKS cluster {cluster.name} with authentication mode CONFIG_MAP, which is EKS's default"
-        )
-        yield said, "set its access_config to authentication_mode API or API_AND_CONFIG_MAP"
+    for cluster in _beneath(graph, resource) if rows else ():
+        version = cluster.inputs.get("version")
+        if isinstance(version, str) and number(minor(version)) > number(rows[-1].version):
+            newest = rows[-1].version
+            said = f"EKS {version} of {cluster.name} is newer than HyperPod takes, as was known on {rows[-1].checked}"
+            yield f"{said}: {newest}", f"set its version to {newest}"
+
+
+def _is_hyperpod(resource: RecordedResource) -> bool:
+    type_ = canonical(resource.type)
+    return type_ == NATIVE_HYPERPOD or (type_ == CLOUD_CONTROL and resource.inputs.get("typeName") == HYPERPOD)
+
+
+def _beneath(graph: Graph, resource: RecordedResource) -> tuple[RecordedResource, ...]:
+    """The EKS cluster on which a HyperPod cluster runs, where it is in the plan."""
+    if not _is_hyperpod(resource):
+        return ()
+    link = "desiredState" if canonical(resource.type) == CLOUD_CONTROL else "orchestrator"
+    clusters = graph.referenced(resource, link, CLUSTER)
+    return clusters if isinstance(clusters, tuple) and len(clusters) == 1 else ()
