@@ -307,3 +307,21 @@ def test_a_loop_longer_than_azure_takes_is_not_walked(tmp_path):
     inputs = {"properties": {"template": TEMPLATE, "parameters": {"n": {"value": 10**9}}}}
     whole = expanded(plan(DEPLOYMENT, inputs), tmp_path)
     assert "a loop of its template turns 1,000,000,000 times, of at most 800" in hidden_of(whole)[0].why
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        (STACK, {"templateBody": json.dumps({
+            "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
+            "Resources": {"Box": {"Type": "AWS::EC2::Instance", "Condition": "Never"}},
+        })}),
+        (DEPLOYMENT, {"properties": {"template": {"resources": [
+            {"type": "Microsoft.Network/publicIPAddresses", "name": "a", "apiVersion": "2023-09-01", "condition": False},
+        ]}}}),
+    ],
+)  # fmt: skip
+def test_a_template_that_makes_nothing_is_read_and_hides_nothing(kind: str, inputs: Mapping[str, Any]) -> None:
+    whole = expanded(plan(kind, inputs), Path())
+    assert made(whole) == {}
+    assert hidden_of(whole) == ()

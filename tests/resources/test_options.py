@@ -166,6 +166,8 @@ WINDOWS_GROUP = {"amiType": "WINDOWS_CORE_2022_x86_64", "instanceTypes": ["m5.la
                  "scalingConfig": {"minSize": 1, "desiredSize": 1, "maxSize": 1}}  # fmt: skip
 TASK = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "2048", "requiresCompatibilities": ["FARGATE"],
             "runtimePlatform": {"operatingSystemFamily": "WINDOWS_SERVER_2022_CORE"}}, "t")  # fmt: skip
+SPELLED = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1 vCPU", "memory": "2 GB",
+               "requiresCompatibilities": ["FARGATE"], "runtimePlatform": {"operatingSystemFamily": "LINUX"}})  # fmt: skip
 LINUX = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "2048",
                                                        "requiresCompatibilities": ["FARGATE"]}, "t")  # fmt: skip
 ENDPOINT = make("aws:ec2/vpcEndpoint:VpcEndpoint", {"vpcEndpointType": "Interface", "subnetIds": ["a"]}, "e")
@@ -263,6 +265,8 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         # a service on Fargate by a capacity provider: 1 vCPU at 0.04048 and 2 GB at 0.004445
         ((LINUX, make("aws:ecs/service:Service", {"desiredCount": 1, "taskDefinition": UNKNOWN, "capacityProviderStrategies": [
             {"capacityProvider": "FARGATE", "weight": 1}]}, taskDefinition=LINUX)), "36.04"),
+        ((SPELLED, make("aws:ecs/service:Service", {"desiredCount": 1, "taskDefinition": UNKNOWN, "launchType": "FARGATE"},
+                        taskDefinition=SPELLED)), "36.04"),
         # 105.85 + 11.50; extended support is 0.10 for each of 2 vCPUs in its first two years
         ((rds(),), "117.35"),
         ((rds(engineVersion="12.22"),), "263.35"),

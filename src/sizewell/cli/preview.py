@@ -35,9 +35,10 @@ EXAMPLES = """examples:
   sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
 exit code: 0 success, 1 a policy failed, 2 over a budget or guardrail, 3 no price for an accelerator
-or for what the change adds (pods of clusters of other programs aside), 4 prices too old (--max-age)
-or a decision missing, broken or out of date: its specs name other workloads or cannot be read, with
---check-decisions also where one would change; 64 wrong usage or file, 69 a program failed
+or for what the change adds (pods without accelerators on clusters of other programs aside),
+4 prices too old (--max-age) or a decision missing, broken or out of date: its specs name other
+workloads or cannot be read, with --check-decisions also where one would change; 64 wrong usage or
+file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
 _PIECE: Final = 1 << 20

@@ -15,7 +15,7 @@ def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
     """Everything that a plan does not show, each once: what its source says, and resources that render none it has."""
     told = {each.urn: each for each in plan.hidden if each.urn}
     by_urn = plan.by_urn()
-    parents = {resource.parent for resource in plan.resources}
+    parents = {resource.parent for resource in plan.resources} | plan.read
     for resource in plan.resources:
         if resource.urn in told or resource.urn in parents:
             continue

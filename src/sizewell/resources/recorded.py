@@ -110,6 +110,7 @@ class Plan:
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
     notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan
     hidden: tuple[Hidden, ...] = ()  # what the source of the plan could not show; `resources.hidden` says all
+    read: frozenset[str] = frozenset()  # URNs of what makes others, all of which are listed
     root: str = field(default="", compare=False)  # the folder of the program that was evaluated
     lookups: tuple[RecordedResource, ...] = ()  # calls that only a cloud can answer, each with its arguments
 

@@ -31,6 +31,7 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
     parents = {resource.parent for resource in plan.resources}
     told = {each.urn: each for each in plan.hidden if each.urn}
     resources: list[RecordedResource] = []
+    read: set[str] = set()
     for resource in plan.resources:
         resources.append(resource)
         if resource.urn in parents or not renders(resource):
@@ -46,12 +47,13 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
             told[resource.urn] = replace(of_resource(resource, why=undecided), fix=_UNDECIDED)
         elif inner and contains_unknown(resource.inputs.get("values")):
             told[resource.urn] = of_resource(resource, why="some of its values are known only after deployment")
-        elif inner:
+        elif inner or canonical(resource.type) in (*templates.CLOUDFORMATION, *templates.ARM):
             told.pop(resource.urn, None)
+            read.add(resource.urn)
         else:
             told.setdefault(resource.urn, of_resource(resource))
     places = (each for each in plan.hidden if not each.urn)
-    return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
+    return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()), read=frozenset(read))
 
 
 _UNDECIDED: Final = "state in the program what this follows from, or judge it in the cloud's own change set"

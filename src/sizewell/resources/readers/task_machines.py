@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -99,11 +100,25 @@ def _task(graph: Graph, service: RecordedResource) -> Room:
     inputs = definitions[0].inputs if isinstance(definitions, tuple) and definitions else {}
     containers = list(containers_of(inputs.get("containerDefinitions")))
     gpus = sum((_known(get(need, "value")) for need in _of_gpus(containers)), Decimal(0))
-    cpu = _known(inputs.get("cpu")) or sum((_known(get(each, "cpu")) for each in containers), Decimal(0))
-    memory = _known(inputs.get("memory")) or sum(
+    cpu = _known(task_size(inputs, "cpu")) or sum((_known(get(each, "cpu")) for each in containers), Decimal(0))
+    memory = _known(task_size(inputs, "memory")) or sum(
         (_known(get(each, "memoryReservation", default=get(each, "memory"))) for each in containers), Decimal(0)
     )
     return gpus, cpu / _CPU_UNITS, memory * _MIB
+
+
+_SPELLED: Final = re.compile(r"\s*(\d*\.?\d+)\s*(?:vcpu|gb)\s*", re.IGNORECASE)
+
+
+def task_size(task: Mapping[str, Any], key: str) -> Decimal | Unknown | None:
+    """CPU units or MiB of a task, which may be written "1 vCPU" and "2 GB" as well (ECS's RegisterTaskDefinition).
+
+    >>> task_size({"cpu": ".5 vCPU"}, "cpu"), task_size({"memory": "2GB"}, "memory"), task_size({"cpu": "256"}, "cpu")
+    (Decimal('512.0'), Decimal('2048'), Decimal('256'))
+    """
+    stated = task.get(key)
+    spelled = _SPELLED.fullmatch(stated) if isinstance(stated, str) else None
+    return Decimal(spelled[1]) * 1024 if spelled else number(stated)
 
 
 def _of_gpus(containers: list[Any]) -> list[Any]:

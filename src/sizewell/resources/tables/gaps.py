@@ -318,7 +318,7 @@ def _definition(resource: RecordedResource, context: Context) -> Mapping[str, An
 def _task_sizes(resource: RecordedResource, context: Context) -> dict[str, Decimal]:
     """What one task takes for an hour; nothing where a size is not known."""
     inputs = _definition(resource, context)
-    cpu, memory = number(inputs.get("cpu")), number(inputs.get("memory"))
+    cpu, memory = task_machines.task_size(inputs, "cpu"), task_machines.task_size(inputs, "memory")
     if not isinstance(cpu, Decimal) or not isinstance(memory, Decimal):
         return {}
     return {"vcpu_hours": cpu / 1024, "memory_gigabyte_hours": memory / 1024}
@@ -345,7 +345,7 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
     services = context.graph.referring(resource, "aws:ecs/service:Service", "taskDefinition")
     if isinstance(services, tuple) and services and not stated and interval is None:
         return Free("its tasks are billed with the service that runs them")
-    cpu, memory = number(resource.inputs.get("cpu")), number(resource.inputs.get("memory"))
+    cpu, memory = task_machines.task_size(resource.inputs, "cpu"), task_machines.task_size(resource.inputs, "memory")
     if interval is None or not isinstance(cpu, Decimal) or not isinstance(memory, Decimal):
         return _fargate(resource, context)
     hours = Interval(
@@ -386,7 +386,7 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     scaled = context.graph.referring(resource, _SCALING, "resourceId")
     stated = any(context.usage.of(resource, measure) is not None for measure in _PODS)
     inputs = tasks[0].inputs if isinstance(tasks, tuple) and len(tasks) == 1 else {}
-    cpu, memory = number(inputs.get("cpu")), number(inputs.get("memory"))
+    cpu, memory = task_machines.task_size(inputs, "cpu"), task_machines.task_size(inputs, "memory")
     wanted = number(resource.inputs.get("desiredCount", 0))  # the provider's default: none
     bounds = [wanted, wanted, wanted]
     if isinstance(scaled, tuple) and scaled:
