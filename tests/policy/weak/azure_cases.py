@@ -89,9 +89,9 @@ SECURITY = [
     Weakness("any branch of the forge", ([federated("repo:team/*")], [federated("repo:*:ref:refs/heads/main")]), [federated("repo:team/app:ref:refs/heads/main")]),
     Weakness("any pull request of the forge", ([federated("repo:team/app:pull_request")], [azure("managedidentity:FederatedIdentityCredential", "f", resourceGroupName="g", resourceName="i", issuer=GH, audiences=AUD, claimsMatchingExpression={"languageVersion": 1, "value": "claims['sub'] matches 'repo:*'"})]), [federated("repo:team/app:environment:prod")]),
     Weakness("a vault open to every network", (
-        [azure("keyvault:Vault", "v", **G, vaultName="v", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "enableRbacAuthorization": True, "publicNetworkAccess": "Enabled"})],
-        [azure("keyvault:Vault", "v", **G, vaultName="v", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "enableRbacAuthorization": True, "networkAcls": {"defaultAction": "Allow", "bypass": "AzureServices"}})],
-    ), [azure("keyvault:Vault", "v", **G, vaultName="v", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "softDeleteRetentionInDays": 90, "enableRbacAuthorization": True, "publicNetworkAccess": "Disabled", "networkAcls": {"defaultAction": "Deny", "bypass": "AzureServices"}})]),
+        [azure("keyvault:Vault", "v", **G, vaultName="vault-1", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "enableRbacAuthorization": True, "publicNetworkAccess": "Enabled"})],
+        [azure("keyvault:Vault", "v", **G, vaultName="vault-1", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "enableRbacAuthorization": True, "networkAcls": {"defaultAction": "Allow", "bypass": "AzureServices"}})],
+    ), [azure("keyvault:Vault", "v", **G, vaultName="vault-1", properties={"tenantId": "t", "sku": {"family": "A", "name": "standard"}, "enablePurgeProtection": True, "enableSoftDelete": True, "softDeleteRetentionInDays": 90, "enableRbacAuthorization": True, "publicNetworkAccess": "Disabled", "networkAcls": {"defaultAction": "Deny", "bypass": "AzureServices"}})]),
     Weakness("a database that the world reaches", (
         [azure("sql:FirewallRule", "r", resourceGroupName="g", serverName="s", startIpAddress="0.0.0.0", endIpAddress="255.255.255.255")],
         [azure("dbforpostgresql:FirewallRule", "r", resourceGroupName="g", serverName="s", startIpAddress="0.0.0.0", endIpAddress="255.255.255.255")],
@@ -118,9 +118,9 @@ SECURITY = [
         [azure("web:WebApp", "w", **G, siteConfig={"appSettings": [{"name": "STORAGE", "value": "DefaultEndpointsProtocol=https;AccountName=team;AccountKey=9fK2mXv7QpLr4TzWn8YbHs3DcJg6AeUo9fK2mXv7QpLr4TzWn8YbHs3DcJg6AeUoT1vR5sLqAB==;EndpointSuffix=core.windows.net"}]})],
     ), [azure("containerinstance:ContainerGroup", "g", **G, osType="Linux", containers=[{"name": "a", "image": "a@sha256:1", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}, "environmentVariables": [{"name": "MODE", "value": "batch"}]}])]),
     Weakness("images for everybody", (
-        [azure("containerregistry:Registry", "r", **G, registryName="r", sku={"name": "Premium"}, adminUserEnabled=False, anonymousPullEnabled=True)],
-        [azure("containerregistry:Registry", "r", **G, registryName="r", sku={"name": "Premium"}, adminUserEnabled=True)],
-    ), [azure("containerregistry:Registry", "r", **G, registryName="r", sku={"name": "Premium"}, adminUserEnabled=False, publicNetworkAccess="Disabled")]),
+        [azure("containerregistry:Registry", "r", **G, registryName="registry1", sku={"name": "Premium"}, adminUserEnabled=False, anonymousPullEnabled=True)],
+        [azure("containerregistry:Registry", "r", **G, registryName="registry1", sku={"name": "Premium"}, adminUserEnabled=True)],
+    ), [azure("containerregistry:Registry", "r", **G, registryName="registry1", sku={"name": "Premium"}, adminUserEnabled=False, publicNetworkAccess="Disabled")]),
     Weakness("a model on the internet", (
         [azure("containerinstance:ContainerGroup", "g", **G, osType="Linux", ipAddress={"type": "Public", "ports": [{"port": 8000}]}, containers=[{"name": "a", "image": "a@sha256:1", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}}])],
         [azure("machinelearningservices:OnlineEndpoint", "e", **G, workspaceName="w", endpointName="e", onlineEndpointProperties={"authMode": "Key", "publicNetworkAccess": "Enabled"})],

@@ -55,6 +55,7 @@ def unfit(graph: Graph, catalog: Catalog, known: Lifetimes, images: machines.Ima
             *_refused(graph, resource, catalog),
             *machines.of_image(graph, resource, catalog, known),
             *machines.of_azure(resource, catalog, known),
+            *machines.of_migration(resource, catalog),
             *machines.of_plain(graph, resource, catalog),
             *machines.of_processor(resource, catalog),
             *machines.of_task(resource, images),

@@ -423,25 +423,31 @@ def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[st
     image = get(config, "imageType")
     if isinstance(image, str) and image.upper() in DOCKER_IMAGES:
         yield f"image_type {image} is for Docker, which GKE ended with 1.24", f"set {image.upper()}_CONTAINERD"
-    carries = bool(shape and shape.accelerator) or (not isinstance(attached, Unknown) and bool(attached))
-    if not where and carries:
-        yield from _migrating(str(machine), get(config, "scheduling"))
+    if not where and _carries(cloud, config, catalog) and get(config, "scheduling", "onHostMaintenance") == "MIGRATE":
+        said = f"on_host_maintenance MIGRATE is refused for {machine}: accelerators do not migrate"
+        yield said, "set it to TERMINATE"
 
 
-def _migrating(machine: str, scheduling: Any) -> Iterator[tuple[str, str]]:
-    """Live migration, which is what Google does where nothing is stated (github.com/loft-sh/devpod/issues/973 and
-    github.com/GoogleCloudPlatform/cluster-toolkit/pull/460: "Instances with guest accelerators do not support live
-    migration"); a spot machine never migrates.
+def _carries(cloud: str, machine: Any, catalog: Catalog) -> bool:
+    """Whether a machine of Google's has accelerators, its own or attached ones."""
+    kind = str(get(machine, "machineType")).rpartition("/")[2]
+    shape, attached = catalog.shapes_by_type.get((cloud, kind)), items(get(machine, "guestAccelerators"))
+    return bool(shape and shape.accelerator) or (not isinstance(attached, Unknown) and bool(attached))
+
+
+def of_migration(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Live migration of accelerators, which is what Google does where nothing is stated (github.com/loft-sh/devpod/
+    issues/973 and github.com/GoogleCloudPlatform/cluster-toolkit/pull/460: "Instances with guest accelerators do not
+    support live migration"); a spot machine never migrates.
     """
-    stated = get(scheduling, "onHostMaintenance")
+    inputs, type_ = resource.inputs, canonical(resource.type)
+    scheduling = get(inputs, "scheduling")
+    if GOOGLE.get(type_) != "" or isinstance(scheduling, Unknown) or not _carries(cloud_of(type_), inputs, catalog):
+        return
     reclaimed = get(scheduling, "provisioningModel", default="STANDARD") != "STANDARD"
     reclaimed |= flag(get(scheduling, "preemptible")) is not False
-    if stated == "MIGRATE":
-        yield (
-            f"on_host_maintenance MIGRATE is refused for {machine}: accelerators do not migrate",
-            "set it to TERMINATE",
-        )
-    elif stated is None and not isinstance(scheduling, Unknown) and not reclaimed:
+    if get(scheduling, "onHostMaintenance") is None and not reclaimed:
+        machine = str(get(inputs, "machineType")).rpartition("/")[2]
         said = f"{machine} is refused without on_host_maintenance, which is MIGRATE then: accelerators do not migrate"
         yield said, "set scheduling.on_host_maintenance to TERMINATE"
 
