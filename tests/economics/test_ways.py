@@ -554,3 +554,14 @@ def test_what_ends_is_counted_to_the_day(work, days, best):
         hours = made.demand.utilization * Decimal(24)
         saved = Decimal("0.8048") * hours * 365 - Decimal("0.5239") * 8760
         assert abs(more - saved) < 1, "the day above the year is by the hour"
+
+
+@pytest.mark.parametrize(("tokens", "fits"), [("500M", True), ("60B", False)])
+def test_flex_start_is_no_way_for_a_run_that_outlives_its_machines(work, tokens, fits):
+    spec = SPECS["train"].replace("aws/us-east-1", "gcp/us-central1").replace("500M", tokens)
+    made = work(spec.replace("{accelerators: [H100]}", "{instance_type: a3-highgpu-8g, nodes: 1}"))
+    row = rows_of(made)["flex-start"]
+    assert (made.option.run_s <= 7 * 86_400) is fits
+    assert (row.usd is not None) is fits
+    if not fits:
+        assert "its machines are taken away after seven" in row.way.reason

@@ -66,6 +66,7 @@ NAMES: Final = {
     ELSEWHERE: "another cloud",
 }
 BLOCK: Final = "capacity-block"
+FLEX_START_S: Final = 7 * 86_400  # Google's most (cloud.google.com/compute/docs/instances/about-flex-start-vms)
 SECONDS_PER_MONTH: Final = 730 * 3600
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"
@@ -371,6 +372,13 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
                 yield Way(key=market, name=NAMES[market], reason=reason, bound="")
             continue
         if market == "flex-start" and work.runs is None:
+            continue
+        if market == "flex-start" and (work.option.run_s or 0) > FLEX_START_S:
+            days = f"{(work.option.run_s or 0) / 86_400:.1f} days"
+            reason = (
+                f"a run takes {days}, and its machines are taken away after seven: each part of it waits for capacity"
+            )
+            yield Way(key=market, name=NAMES[market], reason=reason, bound="")
             continue
         if market == "spot" and work.spec.spot_policy == "on-demand":
             yield Way(
