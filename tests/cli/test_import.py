@@ -1060,3 +1060,46 @@ def test_the_zone_of_pods_is_where_the_spec_runs(sizewell: Sizewell, tmp_path: P
     )
     sizewell("import", "d.yaml", "--name", "z")
     assert [str(place) for place in read_spec(tmp_path / "z.yaml", load()).infra] == ["aws/eu-central-1/eu-central-1a"]
+
+
+SAGEMAKER = {
+    "TrainingJobName": "ft", "HyperParameters": {"model_id": "meta-llama/Llama-3.1-8B", "epochs": "3"},
+    "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 500},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
+}  # fmt: skip
+VERTEX = {
+    "displayName": "ft",
+    "jobSpec": {
+        "workerPoolSpecs": [{
+            "machineSpec": {
+                "machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8,
+            },
+            "replicaCount": 2,
+            "containerSpec": {
+                "imageUri": "x/y:1", "command": ["torchrun"],
+                "args": ["train.py", "--model_name_or_path", "Qwen/Qwen3-8B", "--max_steps", "500"],
+            },
+        }],
+        "scheduling": {"timeout": "86400s", "strategy": "SPOT"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "nodes", "gpus"), [(SAGEMAKER, 2, None), (VERTEX, None, 16)])
+def test_jobs_of_managed_services_keep_their_machines(
+    sizewell: Sizewell, tmp_path: Path, request_: dict[str, Any], nodes: int | None, gpus: int | None
+) -> None:
+    (tmp_path / "job.json").write_text(json.dumps(request_))
+    assert sizewell("import", "job.json").code == 0
+    spec = read_spec(tmp_path / "ft.yaml", load())
+    stated = spec.resources
+    assert (stated.nodes and stated.nodes.low, stated.gpus and stated.gpus.low) == (nodes, gpus)
+    assert stated.instance_types in (("p4d.24xlarge",), ("a3-highgpu-8g",))
+    assert spec.deadline_s == 86_400
+
+
+def test_terraform_is_named_with_the_command_that_goes_on(sizewell: Sizewell, tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text('resource "aws_instance" "llm" {\n  instance_type = "g5.12xlarge"\n}\n')
+    said = sizewell("import", "main.tf").err
+    assert "main.tf is Terraform" in said
+    assert "sizewell new chat --infra CLOUD/REGION" in said

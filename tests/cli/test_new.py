@@ -259,3 +259,33 @@ def test_a_word_for_a_workload_writes_what_it_means(
     assert sizewell("new", meant, "--name", "same").code == 0
     written = (tmp_path / f"{meant}.yaml").read_text(encoding="utf-8")
     assert written.replace(f"name: {meant}", "name: same") == (tmp_path / "same.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fix"),
+    [
+        (("notebook", "about 30 GB"), "--load 30GB.."),
+        (("notebook", "A100 or H100"), "--load 'accelerators: [A100, H100]'"),
+        (("chat", "300k invoices per month"), "--load 10000/d"),
+        (("transcribe", "500 calls of 8 minutes a day"), "--load 8000/d"),
+        (("transcribe", "500 calls/day"), "500 calls of 6m each (say how long yours are) are --load 6000/d"),
+    ],
+)
+def test_a_load_in_other_words_has_a_fix_that_is_an_option(
+    sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], fix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workload, load = asked
+    said = sizewell("new", workload, "--load", load)
+    assert said.code == 64
+    assert fix in said.err
+    option = shlex.split(said.err.rpartition("--load ")[2].splitlines()[0].partition(";")[0])[0]
+    assert sizewell("new", workload, "--load", option).code == 0
+
+
+def test_several_of_a_device_are_a_load_of_a_notebook(
+    sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sizewell("new", "notebook", "--load", "4 x A100")
+    assert "accelerators: {A100: 4}" in (tmp_path / "notebook.yaml").read_text()

@@ -84,3 +84,16 @@ def test_a_region_of_another_cloud_is_called_that(sizewell: Sizewell) -> None:
     assert (done.code, "europe-west3 is of gcp, and --cloud names aws" in done.err) == (64, True), done.err
     assert "fix: --cloud gcp" in done.err
     assert sizewell("offers", "--cloud", "gcp", "--region", "europe-west3").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (("L4", "--region", "eu-central-1a"), "did you mean eu-central-1?"),
+        (("ND96isr",), "sizewell offers H100-SXM or sizewell offers H200-SXM"),
+    ],
+)
+def test_a_zone_and_a_family_of_machines_have_a_way_that_helps(
+    sizewell: Sizewell, arguments: tuple[str, ...], fix: str
+) -> None:
+    assert fix in sizewell("offers", *arguments).err

@@ -131,3 +131,23 @@ def test_a_time_of_the_clock_is_the_window_of_a_batch(lines: str, window: str) -
 def test_hours_are_those_that_were_stated(schedule: str, on: str) -> None:
     made = mended(f"{NOTEBOOK}resources: {{gpu: 24GB..}}\nschedule: {schedule}\n")
     assert made["schedule"] == {"on": on}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("kind: batch\nmodel: Qwen/Qwen3-8B\ndocuments: 1.2 million\npages_per_document: 3\ndeadline: 2 weeks",
+         {"batch": {"window": "2w", "records": "1.2M", "tokens_per_record": "2k"}}),
+        ("kind: inference\nmodel: Qwen/Qwen3-8B\ntasks_per_day: 900\ntokens_per_task: {input: 9000, output: 400}",
+         {"traffic": {"rps": "900/d", "input_tokens": 9000, "output_tokens": 400}}),
+        ("kind: inference\nmodel: Qwen/Qwen3-8B\nrequests_per_day: 900\noutput: 300 tokens",
+         {"traffic": {"rps": "900/d", "input_tokens": 1500, "output_tokens": 300}}),
+        ("kind: image\nmodel: black-forest-labs/FLUX.1-dev\nimages_per_day: 8000\nsteps: 28\nthink_time: 10s",
+         {"traffic": {"rps": "8000/d", "images": {"steps": 28}}}),
+        (f"kind: inference\nmodel: Qwen/Qwen3-8B\n{LOAD}latency_p99: 2s\nregions: [us-east-1, eu-west-1]",
+         {"slo": {"latency": "2s", "percentile": "p99"}, "infra": ["aws/us-east-1", "aws/eu-west-1"]}),
+    ],
+)  # fmt: skip
+def test_a_flat_spec_is_made_whole_in_one_step(text: str, wanted: dict[str, object]) -> None:
+    made = mended(f"name: n\n{text}\n")
+    assert {key: made[key] for key in wanted} == wanted

@@ -46,7 +46,7 @@ def counted_load(workload: str, stated: str, counts: str = "", template: str = "
     ('50k/d', '600/min')
     >>> counted_load("chat", "50 concurrent users"), counted_load("transcribe", "40 live streams")
     ('concurrent_users: 50', '1.33')
-    >>> counted_load("notebook", "2x L4"), counted_load("notebook", "A100-80GB"), counted_load("notebook", "24GB")
+    >>> counted_load("notebook", "2 x L4"), counted_load("notebook", "A100-80GB"), counted_load("notebook", "24GB")
     ('accelerators: {L4: 2}', 'accelerators: {A100-80GB: 1}', '24GB')
     """
     stated = stated.strip()
@@ -62,7 +62,7 @@ def _device(stated: str) -> str:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.units import counted
 
-    name, number = counted(re.sub(r"^(\d+) (?=[A-Za-z])", r"\1x ", stated))
+    name, number = counted(re.sub(r"^(\d+) ?(?:[x*×] ?)?(?=[A-Za-z])", r"\1x ", stated))
     known = load().accelerators_named(name)
     return f"accelerators: {{{name}: {number or 1}}}" if known else stated
 
@@ -88,6 +88,8 @@ def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
     serves = workload in ("chat", "rag", "embed", "image", "transcribe")
     if serves and (fix := _of_people(workload, number, things, seconds)):
         raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {stated} {fix}")
+    if workload == "transcribe" and (fix := _of_recordings(number, things, seconds)):
+        raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {fix}")
     own = things == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", things.lower())
     if own and serves and seconds and not re.fullmatch(r"\S+", stated):
         return rate_meant(stated, {}).removeprefix("write ") or stated
@@ -122,6 +124,34 @@ def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
     else:
         return stated
     raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {stated} {fix}")
+
+
+_RECORDING_S: Final = 360  # a round number to begin with
+_RECORDINGS: Final = re.compile(
+    r"(?:phone )?(calls?|recordings?|files?|videos?|meetings?|interviews?|episodes?|podcasts?|clips?|lectures?|"
+    r"sessions?)(?: (?:of|with|à) (.+?)(?: each)?)?"
+)
+
+
+def _of_recordings(number: Decimal, things: str, seconds: float) -> str:
+    """The load of so many recordings in a day or another time, as the half minutes of them; "" where it is none.
+
+    >>> _of_recordings(Decimal(500), "calls of 8 minutes", 86_400.0)
+    '500 calls of 8m each are --load 8000/d'
+    >>> _of_recordings(Decimal(500), "calls", 86_400.0)
+    '500 calls of 6m each (say how long yours are) are --load 6000/d'
+    """
+    from sizewell.sizing.units import show_duration
+    from sizewell.sizing.workload.load_words import length_s
+
+    named = _RECORDINGS.fullmatch(things.lower())
+    if named is None or not number or not seconds:
+        return ""
+    each = length_s(named[2]) if named[2] else 0.0
+    asked = "" if each else " (say how long yours are)"
+    of_a_day = float(number) * (each or _RECORDING_S) / _HEARD_S * _DAY_S / seconds
+    each_of = show_duration(each or _RECORDING_S)
+    return f"{number:,.0f} {named[1]} of {each_of} each{asked} are --load {of_a_day:.0f}/d"
 
 
 def _of_people(workload: str, number: Decimal, things: str, seconds: float) -> str:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
 
 FILE is a SkyPilot task, a Kubernetes manifest (also of KServe, Kubeflow, Ray, JobSet), a dstack
-configuration, a Compose file, an Azure Machine Learning job, a Dockerfile, the settings of a
-training (Axolotl, LLaMA-Factory, TRL), a script or a command line that starts a server or a
-training (also by docker run or sbatch), or a Python script that does (transformers, TRL, Unsloth,
-vLLM, Modal); - is standard input.
+configuration, a Compose file, an Azure Machine Learning job, a request of SageMaker, a custom job
+of Vertex AI, a Dockerfile, the settings of a training (Axolotl, LLaMA-Factory, TRL), a script or a
+command line that starts a server or a training (also by docker run or sbatch), or a Python script
+that does (transformers, TRL, Unsloth, vLLM, Modal); - is standard input.
 What the file does not say stands as a round number, and is named. Overwrites nothing.
 """
 EXAMPLES = """examples:
@@ -211,6 +211,12 @@ def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
             raise UsageError(f"import: {shown} is a spec already\n  fix: run: sizewell size {shown}")
         allowed = "; ".join(CALLED.values())
         way = f"describe it yourself: sizewell new {_first_of(text)}"
+        if re.search(r'(?m)^\s*(?:resource|module|provider|terraform)\s+(?:"[^"]+"\s*)*\{', text):
+            what = "is Terraform, which says what machines there are and not what runs on them"
+            way = (
+                f"sizewell new {_first_of(text)} --infra CLOUD/REGION, or import the manifest or command that it starts"
+            )
+            raise UsageError(f"import: {shown} {what}\n  fix: name the work: {way}")
         if "values" in Path(shown).stem.lower():
             way = f"render the chart whose values these are: helm template CHART -f {shown} | sizewell import -"
         raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: {way}")

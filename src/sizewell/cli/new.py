@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def command(args: Arguments) -> int:
         catalog = load()
         text = fitted(text, answers["model"], catalog)
         try:
-            check(text, catalog, folder)
+            check(text, catalog, folder, answers["load"])
         except UsageError as error:
             raise UsageError("\n".join(map(str, [*wrong, error]))) from None
     if wrong:
@@ -249,14 +250,19 @@ def _lowered(text: str, key: str, number: int, said: str) -> str:
     return text.replace(found[0], f"  {key}: {number} {said}")
 
 
-def check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
-    """Refuse before anything is written what the spec's own reader refuses."""
+def check(text: str, catalog: Catalog, folder: Path, load: str = "") -> WorkloadSpec:
+    """Refuse before anything is written what the spec's own reader refuses; what is wrong with `load` is an option."""
     from sizewell.sizing.workload.read import parse_spec
 
     try:
         return parse_spec(text, "the new spec", catalog=catalog, folder=folder)
     except SpecError as error:
-        raise UsageError(f"{error}\n  nothing was written") from None
+        said = str(error)
+        for fault in error.faults:
+            line = re.match(r"write ((?:\[.*?\]|\{.*?\}|[^,;({\[])+)", fault.fix)
+            if line and load and str(fault.found) == load:
+                said = said.replace(fault.fix, f"--load {shlex.quote(line[1])}{fault.fix[line.end() :]}")
+        raise UsageError(f"{said}\n  nothing was written") from None
 
 
 def write(path: Path, text: str, command: str = "new") -> None:

@@ -163,7 +163,7 @@ def _carried(catalog: Catalog, name: str) -> str:
         shape.instance_type: shape for shape in catalog.shapes if shape.accelerator and shape.cloud in PROVISIONABLE
     }
     spelt = {known.lower(): shape for known, shape in types.items()}
-    begins = (f"{name.lower()}.", f"{name.lower()}-")
+    begins = (f"{name.lower()}.", f"{name.lower()}-", f"standard_{name.lower()}")  # of AWS, Google Cloud, Azure
     own = [spelt[name.lower()]] if name.lower() in spelt else []
     family = own or [shape for known, shape in spelt.items() if known.startswith(begins)]
     devices = dict.fromkeys(

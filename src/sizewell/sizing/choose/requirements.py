@@ -646,6 +646,10 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     elif language and traffic.output_tokens is None:
         answer = float(OUTPUT_TOKENS)
         notes.append(f"{OUTPUT_TOKENS} tokens in an answer (traffic.output_tokens is not stated)")
+    elif language and not answer and not reads_only:
+        notes.append(
+            "nothing is written: traffic.output_tokens is 0, as of a classifier; a chat states what it answers"
+        )
     slo = spec.slo
     percentile = float(slo.percentile[1:]) / 100 if slo else 0.95
     ttft, tpot, latency = (slo.ttft_s, slo.tpot_s, slo.latency_s) if slo else (None, None, None)

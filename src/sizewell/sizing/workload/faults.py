@@ -35,7 +35,12 @@ def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[
         meant = meant.replace(", or per_run", ", or monthly").replace("{monthly", "{per_run")  # what people limit
     if fault.path == "deadline" and as_meant(raw).get("kind") == "batch-inference":
         window = window_of(fault.found)
-        meant = f"leave it out: a batch has batch: {{window: {window or '8h'}}}" if window or not meant else meant
+        batch = raw.get("batch")
+        stated = batch.get("window") if isinstance(batch, Mapping) else None
+        if stated is not None:
+            meant = f"leave it out: batch.window: {stated} stands beside it"
+        elif window:
+            meant = f"write batch: {{window: {window}}}"
     fix = re.sub(r"(?<=: )\d{1,3}(?:,\d{3})+(?![\d,])", lambda each: each[0].replace(",", ""), meant or fault.fix)
     return replace(fault, fix=fix if " over all " in fix else over_machines(fix, raw))
 
@@ -58,7 +63,7 @@ def as_meant(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _HOURS: Final = re.compile(
-    r"(?:(?:business|office|working|work|active|opening|operating|service|peak|on)_)?(?:hours|days)|active|uptime|when"
+    r"(?:(?:business|office|working|work|active|opening|operating|service|peak|on)_)?(?:hours|days)|active|uptime|when|open"
 )
 
 
@@ -321,6 +326,18 @@ def _bound(key: str, stated: object, given: object = None) -> str:
     return f"write {bound}: {text}, percentile: p{most}{all_of_them}"
 
 
+def _bound_at_the_top(key: str, stated: object) -> str:
+    """A latency with its percentile that stands outside of `slo`.
+
+    >>> _bound_at_the_top("latency_p99", "2s"), _bound_at_the_top("p99", "50ms"), _bound_at_the_top("p99_cost", 3)
+    ('write slo: {latency: 2s, percentile: p99}', 'write slo: {latency: 50ms, percentile: p99}', '')
+    """
+    name = "latency_" + key if _PERCENTILE.fullmatch(key) else key
+    if _PERCENTILE.search(name) is None or not (line := _bound(name, stated)):
+        return ""
+    return f"write slo: {{{line.removeprefix('write ')}}}"
+
+
 NO_SIZE: Final = "leave it out: it changes neither memory nor time"
 _KEYS_MAX: Final = 120  # of one section: no spec has as many
 
@@ -343,10 +360,11 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         or (way_out("schedule", hours) if where in ("", "traffic") and (hours := _hours_of(raw, key, value)) else "")
         or (machines_meant(where, key, value, raw) if where in ("", "resources") else "")
         or adapters_meant(where, key, raw)
+        or _both_sides(where, key, value)
         or load_meant(where, key, value, given, raw)
         or (_lower_percentile(key, given) if where == "slo" else "")
         or way_out(path, value)
-        or (_bound(key, value, given) if where == "slo" else "")
+        or (_bound(key, value, given) if where == "slo" else _bound_at_the_top(key, value) if not where else "")
         or _unless_stated(_meant_by_key(path, value), given, raw)
         or _option(where, key, given, raw)
         if root is WorkloadSpec
@@ -370,6 +388,23 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         rest = {other: each for other, each in given.items() if other != key}
         fix = unplaced(path, value, rest, lambda other, each: load_meant(where, other, each, rest, raw))
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
+
+
+def _both_sides(where: str, key: str, value: object) -> str:
+    """Tokens that are read and written in one mapping; "" for another key.
+
+    >>> _both_sides("", "tokens_per_step", {"input": 9000, "output": 400})
+    'write traffic: {input_tokens: 9000, output_tokens: 400}'
+    """
+    if where not in ("", "traffic") or "token" not in key or not isinstance(value, Mapping):
+        return ""
+    sides = {str(name).lower(): each for name, each in value.items() if isinstance(each, int | str)}
+    read = next((sides[name] for name in ("input", "in", "prompt") if name in sides), None)
+    written = next((sides[name] for name in ("output", "out", "completion", "answer") if name in sides), None)
+    if read is None or written is None or len(sides) != 2:
+        return ""
+    line = f"input_tokens: {read}, output_tokens: {written}"
+    return f"write {line}" if where else f"write traffic: {{{line}}}"
 
 
 def _unless_stated(fix: str, given: object, raw: Mapping[str, object]) -> str:

@@ -71,6 +71,7 @@ from sizewell.sizing.workload.ways_out import way_out
 
 _PER: Final = {"second": "", "minute": "/min", "hour": "/h", "day": "/d"}  # as a rate is written
 _PEOPLE: Final = re.compile(r"[a-z_]+s|(?:[a-z]+_)*(?:people|staff|workforce|headcount|team|team_size|audience|crew)")
+_NO_PEOPLE: Final = re.compile(r"(?:[a-z]+_)*(?:steps|epochs|retries|runs|languages|classes|labels|hours|minutes|days)")
 _LIVE: Final = ("streams", "channels", "lines")
 _RATES: Final = ("rps", "requests_per_hour", "concurrent_users")
 HEARD_S: Final = 30  # of audio at a time by a model that recognizes speech
@@ -906,7 +907,8 @@ def _at_once(parts: list[Part], section: Mapping[str, object], known: Known) -> 
     for part in sorted(parts, key=lambda each: bool(THINGS.fullmatch(each.what))):  # people before what they ask
         plain = not part.per and not part.period
         alone = plain and known.hears and len(parts) == 1 and several(part.what) and not THINGS.fullmatch(part.what)
-        waits = plain and "think_time" in section and _PEOPLE.fullmatch(part.what) and not measures(part)
+        people = _PEOPLE.fullmatch(part.what) and not _NO_PEOPLE.fullmatch(part.what)
+        waits = plain and "think_time" in section and people and not measures(part)
         if part.at_once or alone or (plain and known.hears and part.what in _LIVE) or (waits and part.what not in TEXT):
             return replace(part, at_once=True)
     return None

@@ -36,6 +36,7 @@ _LIMIT: Final = re.compile(
     r"(?P<of>.+)_(?:(?P<from>min(?:imum)?)|(?P<to>max(?:imum)?))"
 )
 _FIGURES: Final = re.compile(
+    r"(?:(?:about|around|roughly|circa|approx\.?|ca\.?|~) ?)?"
     r"(?:(?P<most>up to|at most|max(?:imum|\.)?|no more than|<=|≤)|(?P<least>at least|min(?:imum|\.)?|from|>=|≥))? ?"
     r"(?P<low>\d+(?:\.\d+)?) ?(?P<unit>[A-Za-z]+(?: cards)?)?(?:(?P<more> ?\+|\.\.| or more| and up| minimum)|"
     r"(?: ?(?:-|–|\.\.) ?| to )(?P<high>\d+(?:\.\d+)?) ?(?:[A-Za-z]+)?)?",

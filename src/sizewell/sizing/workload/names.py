@@ -287,7 +287,8 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             Fault(
                 path="traffic.input_tokens",
                 message=f"is missing; {spec.model.name} is a language model and is sized by tokens",
-                fix="add input_tokens: 1000, output_tokens: 250, or what your requests have on average",
+                fix=f"add input_tokens: 1000{'' if spec.traffic.output_tokens else ', output_tokens: 250'}, "
+                "or what your requests have on average",
             )
         )
     speaking = {

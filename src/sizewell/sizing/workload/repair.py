@@ -206,7 +206,8 @@ def gathered(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
 def _section_of(fault: Fault) -> dict[str, dict[str, Any]] | None:
     """The section at the top that the fix of a key elsewhere writes; None for another fix."""
     missing = fault.fix.startswith(f"add {fault.path}: {{")
-    if not missing and not (fault.fix.startswith("write ") and fault.message.startswith("unknown key")):
+    moved = fault.message.startswith("unknown key") or fault.path == "deadline"
+    if not missing and not (fault.fix.startswith("write ") and moved):
         return None
     line = _line(re.sub("^(?:write|add) ", "", fault.fix))
     if not isinstance(line, dict) or len(line) != 1:

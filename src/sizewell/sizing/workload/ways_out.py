@@ -47,9 +47,14 @@ def named(written: str) -> str:
 
     >>> named("H100"), named("H100:8"), named("1x A10G")
     ('[H100]', '{H100: 8}', '{A10G: 1}')
+    >>> named("A100 or H100")
+    '[A100, H100]'
     >>> named("RTX 4090"), in_place("RTX 4090")
     ('[L4, A10, A10G]', ', of as much memory as RTX 4090, which no cloud here sells')
     """
+    several = re.split(r",? or |, ", written)
+    if several[1:]:
+        return f"[{', '.join(several)}]"
     name, number = counted(written)
     if wrong := not_to_be_had(name, load()):
         return f"[{wrong[1]}]"

@@ -305,6 +305,8 @@ def _leave_rest(draft: Draft, options: _Asked) -> None:
         way = _ways().get(name, "")
         if (name in options.seen and not way) or any(f"--{name}" in where for where, _ in draft.left):
             continue
+        if way == _FOUND and draft.devices:  # which are taken over
+            continue
         if name == "m" or (name in options.seen and not way.startswith(_HOW_MANY)):  # of python
             continue
         dashed = f"--{name}" if name[1:] else f"-{name}"
@@ -313,6 +315,7 @@ def _leave_rest(draft: Draft, options: _Asked) -> None:
 
 
 _HOW_MANY: Final = "leave it out: how many"
+_FOUND: Final = "leave it out: how many are needed is found"
 
 
 def read_commands(draft: Draft, where: str) -> None:

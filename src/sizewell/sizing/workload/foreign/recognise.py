@@ -13,12 +13,15 @@ from sizewell.sizing.workload.foreign.command import is_known
 from sizewell.sizing.workload.foreign.python import is_script
 from sizewell.sizing.workload.text import BYTES_MAX, SpecLoader, check_bounds
 
-Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings", "python", "azureml"]
+Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings", "python", "azureml",
+               "sagemaker", "vertex"]  # fmt: skip
 CALLED: Final[Mapping[Tool, str]] = {
     "skypilot": "a SkyPilot task",
     "kubernetes": "a Kubernetes manifest",
     "dstack": "a dstack configuration",
     "azureml": "an Azure Machine Learning job",
+    "sagemaker": "a request of SageMaker",
+    "vertex": "a custom job of Vertex AI",
     "compose": "a Compose file",
     "dockerfile": "a Dockerfile",
     "command": "a command line",
@@ -86,6 +89,10 @@ def tool_of(document: object) -> Tool | None:
         return "kubernetes"
     if "azuremlschemas" in str(document.get("$schema")) and ("command" in document or "jobs" in document):
         return "azureml"
+    if any(key in document for key in ("ResourceConfig", "ProductionVariants")):
+        return "sagemaker"
+    if any("workerPoolSpecs" in each for each in (document, document.get("jobSpec") or {})):
+        return "vertex"
     services = document.get("services")
     if isinstance(services, Mapping) and any(
         isinstance(service, Mapping) and ("image" in service or "build" in service) for service in services.values()

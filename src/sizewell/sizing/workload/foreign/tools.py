@@ -1,7 +1,8 @@
 """One reader for each tool: its document to drafts of specs.
 
 By the tools' own references as they stood in 2026-11: docs.skypilot.co (yaml-spec), dstack.ai (.dstack.yml), the
-Compose Deploy specification, the API of Kubernetes.
+Compose Deploy specification, the API of Kubernetes, the API references of SageMaker (CreateTrainingJob,
+CreateEndpointConfig) and of Vertex AI (CustomJobSpec).
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def drafts(tool: Tool, document: Any) -> list[Draft]:
         "kubernetes": _kubernetes,
         "dstack": _dstack,
         "azureml": _azureml,
+        "sagemaker": _sagemaker,
+        "vertex": _vertex,
         "compose": _compose,
         "dockerfile": _dockerfile,
         "command": _command,
@@ -527,6 +530,70 @@ def _azureml(job: Mapping[str, Any]) -> Iterator[Draft]:
     read = ("$schema", "type", "name", "display_name", "experiment_name", "command", "environment_variables",
             "resources", "distribution", "limits")  # fmt: skip
     draft.leave_rest(job, read)
+    yield draft
+
+
+def _sagemaker(request: Mapping[str, Any]) -> Iterator[Draft]:
+    """A request that trains, or an endpoint's: its machines, its time, its hyperparameters, its container."""
+    trains = "ResourceConfig" in request
+    part = request["ResourceConfig"] if trains else next(iter(_mappings(request["ProductionVariants"])), {})
+    machines, where = _mapping(part), "ResourceConfig" if trains else "ProductionVariants"
+    name = request.get("TrainingJobName") or machines.get("ModelName") or request.get("EndpointConfigName")
+    container = _mapping(request.get("PrimaryContainer")) or _mapping(request.get("AlgorithmSpecification"))
+    draft = Draft(
+        name=str(name or "job"),
+        work="training" if trains else "service",
+        image=str(container.get("TrainingImage") or container.get("Image") or ""),
+        environment=_environment(container.get("Environment") or request.get("Environment")),
+    )
+    draft.commands = lines_of([*_listed(container.get("ContainerEntrypoint"))], draft.environment)
+    read_commands(draft, "its container")
+    draft.work = "training" if trains else "service"
+    if kind := str(machines.get("InstanceType") or "").removeprefix("ml."):
+        draft.take("resources.instance_type", [kind], where)
+    count = _whole(machines.get("InstanceCount") or machines.get("InitialInstanceCount")) or 1
+    if trains:
+        draft.take("resources.nodes", count, where)
+        read_settings(draft, settings_of(_mapping(request.get("HyperParameters"))), "HyperParameters")
+        if seconds := _whole(_mapping(request.get("StoppingCondition")).get("MaxRuntimeInSeconds")):
+            draft.take("deadline", units.show_duration(seconds), "StoppingCondition")
+        draft.spot = True if request.get("EnableManagedSpotTraining") else None
+    else:
+        draft.leave(f"InitialInstanceCount: {count}", REPLICAS)
+    draft.places, draft.said = ["aws"], {"infra": "the service", "spot": "EnableManagedSpotTraining"}
+    read = (where, "TrainingJobName", "EndpointConfigName", "PrimaryContainer", "AlgorithmSpecification", "Environment",
+            "HyperParameters", "StoppingCondition", "EnableManagedSpotTraining")  # fmt: skip
+    draft.leave_rest(request, read)
+    draft.leave_rest(machines, ("InstanceType", "InstanceCount", "InitialInstanceCount", "ModelName"), f"{where}.")
+    yield draft
+
+
+def _vertex(document: Mapping[str, Any]) -> Iterator[Draft]:
+    """A custom job: the machines of all its pools, and what the container of the first one runs."""
+    job = _mapping(document.get("jobSpec")) or document
+    pools = _mappings(job.get("workerPoolSpecs"))
+    if not pools:
+        return
+    container = _mapping(pools[0].get("containerSpec"))
+    environment = {str(each.get("name")): str(each.get("value")) for each in _mappings(container.get("env"))}
+    draft = Draft(name=str(document.get("displayName") or "job"), image=str(container.get("imageUri") or ""),
+                  environment=environment)  # fmt: skip
+    draft.commands = lines_of([*_listed(container.get("command")), *_listed(container.get("args"))], environment)
+    draft.said = dict.fromkeys(("accelerators", "infra", "spot"), "workerPoolSpecs")
+    machines = [(_mapping(pool.get("machineSpec")), _whole(pool.get("replicaCount")) or 1) for pool in pools]
+    draft.machines = sum(count for _, count in machines)
+    draft.devices = sum((_whole(each.get("acceleratorCount")) or 0) * count for each, count in machines) or None
+    draft.asked = [str(each["acceleratorType"]).replace("_", "-") for each, _ in machines if "acceleratorType" in each]
+    kinds = dict.fromkeys(str(each["machineType"]) for each, _ in machines if "machineType" in each)
+    draft.take("resources.instance_type", [*kinds], "workerPoolSpecs.machineSpec")
+    draft.places = ["gcp"]
+    scheduling = _mapping(job.get("scheduling"))
+    read_commands(draft, "containerSpec")
+    draft.work = draft.work or "training"
+    if limit := re.fullmatch(r"(\d+)s", str(scheduling.get("timeout"))):
+        draft.take("deadline", units.show_duration(int(limit[1])), "scheduling.timeout")
+    draft.spot = True if scheduling.get("strategy") == "SPOT" else None
+    draft.leave_rest(job, ("workerPoolSpecs", "scheduling", "displayName"))
     yield draft
 
 
