@@ -23,6 +23,7 @@ from sizewell.economics.payments import last_month, paid_by, total_usd
 from sizewell.economics.ways import months_of, own_with, ways_of
 from sizewell.preview.ownership import BUY, ownership_of
 from sizewell.sizing.billing.owning import OF_A_SERVER
+from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.elsewhere import by_the_token
@@ -565,3 +566,10 @@ def test_flex_start_is_no_way_for_a_run_that_outlives_its_machines(work, tokens,
     assert (row.usd is not None) is fits
     if not fits:
         assert "its machines are taken away after seven" in row.way.reason
+
+
+def test_flex_start_is_asked_for_at_most_seven_days():
+    spec = SPECS["train"].replace("aws/us-east-1", "gcp/us-central1") + "capacity: {flex_start: {max_run: 20d}}\n"
+    with pytest.raises(SpecError, match=r"capacity.flex_start.max_run: must be at most seven days.*got 20d"):
+        parse_spec(spec, "spec.yaml", catalog=load(), folder=Path())
+    parse_spec(spec.replace("20d", "7d"), "spec.yaml", catalog=load(), folder=Path())

@@ -43,7 +43,7 @@ from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, U
 from sizewell.sizing.predict.spot import run_times
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
-from sizewell.sizing.workload.checks import contradictions
+from sizewell.sizing.workload.checks import FLEX_START_S, contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,6 @@ NAMES: Final = {
     ELSEWHERE: "another cloud",
 }
 BLOCK: Final = "capacity-block"
-FLEX_START_S: Final = 7 * 86_400  # Google's most (cloud.google.com/compute/docs/instances/about-flex-start-vms)
 SECONDS_PER_MONTH: Final = 730 * 3600
 LEAST: Final = 1e-6  # of a chance that is told
 YOURS: Final = "your machines"

@@ -36,6 +36,7 @@ SECTIONS: Final = {
     ),
 }
 SPECULATING: Final = ("vllm", "sglang")
+FLEX_START_S: Final = 7 * 86_400  # Google's most (cloud.google.com/compute/docs/instances/about-flex-start-vms)
 _LEAST: Final = {  # of each section, by the kind of model; else that of text
     "model": {"": "meta-llama/Llama-3.1-8B"},
     "training": {
@@ -507,6 +508,10 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
             if way in ways and clouds and name not in clouds:
                 message = f"only {name} sells it, infra has {', '.join(sorted(clouds))}"
                 faults.append(_fault(f"capacity.{way}", message, f"add {name} to infra, or remove it"))
+    most_s = capacity.flex_start.max_run_s if capacity.flex_start else None
+    if most_s is not None and most_s > FLEX_START_S:
+        message = f"must be at most seven days, after which the machines are taken away, got {show_duration(most_s)}"
+        faults.append(_fault("capacity.flex_start.max_run", message, "write 7d"))
     block = capacity.block
     if block is not None:
         if block.duration_s % 86_400:
