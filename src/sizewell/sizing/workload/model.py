@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema, model_validator
@@ -177,6 +176,8 @@ def _targets(value: object) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     stated = [projections(str(item)) for item in values] if isinstance(values, list | tuple) else []
     if not stated or not all(stated):
+        from difflib import get_close_matches
+
         names = [f"{letter}_proj" for letter in PROJECTIONS]
         given = [str(item) for item in values] if isinstance(values, list | tuple) else []
         near = [name if projections(name) else next(iter(get_close_matches(name, names, n=1)), "") for name in given]
