@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -143,9 +143,10 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
         detail = " ".join(str(error).split())[:300]
         raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
-    told = answer.get("ResponseMetadata") if isinstance(answer, dict) else None
+    parts: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
+    told = parts.get("ResponseMetadata")
     # A proxy's page, which botocore reads as an empty answer; EC2's own are named in their body, others' in a header.
-    if told is not None and not told.get("RequestId") and (service == "ec2" or len(answer) == 1):
+    if told is not None and not told.get("RequestId") and (service == "ec2" or len(parts) == 1):
         raise CloudError(service, "unanswered", "status 200 without a request id: it is not AWS that answers")
     return answer
 
