@@ -488,6 +488,8 @@ def _zoned(place: str, regions: Mapping[str, Sequence[str]]) -> str:
     >>> _zoned("eu-central-1a", {"aws": ["eu-central-1"]}), _zoned("gcp/us-east1-b", {"gcp": ["us-east1"]})
     ('aws/eu-central-1/eu-central-1a', 'gcp/us-east1/us-east1-b')
     """
+    from sizewell.sizing.providers import CLOUDS
+
     cloud, _, zone = place.rpartition("/")
     found = [
         (each, region)
@@ -499,7 +501,9 @@ def _zoned(place: str, regions: Mapping[str, Sequence[str]]) -> str:
     if len(found) != 1:
         return place
     [(each, region)] = found
-    return f"{each}/{region}/{zone.removeprefix(f'{region}-') if each == 'azure' else zone}"
+    number = zone.removeprefix(f"{region}-")
+    named_apart = re.fullmatch(CLOUDS[each].regions.zone_form(region), number)  # its zones are named without the region
+    return f"{each}/{region}/{number if named_apart else zone}"
 
 
 def _with_value(text: str, path: str, value: Any) -> str:
