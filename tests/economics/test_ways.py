@@ -573,3 +573,14 @@ def test_flex_start_is_asked_for_at_most_seven_days():
     with pytest.raises(SpecError, match=r"capacity.flex_start.max_run: must be at most seven days.*got 20d"):
         parse_spec(spec, "spec.yaml", catalog=load(), folder=Path())
     parse_spec(spec.replace("20d", "7d"), "spec.yaml", catalog=load(), folder=Path())
+
+
+def test_own_hardware_without_storage_for_its_data_is_no_headline(work):
+    """A file system of the cloud is in each of its ways, and servers of one's own have none for the same data."""
+    made = work(SPECS["train"] + "data: {location: s3://corpus/text, region: us-east-1, size: 200TB}\n")
+    assert made.option.storage is not None
+    own = rows_of(made)["own hardware"]
+    assert own.way.left_out.endswith("GiB in a cloud, is in no figure")
+    assert own.way.left_out in own.way.notes
+    assert compare(made).cheapest.way.key != "own hardware"
+    assert rows_of(work("train"))["own hardware"].way.left_out == ""

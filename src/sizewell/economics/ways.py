@@ -531,6 +531,10 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         notes.append("one server more than the load needs, to hold while one is gone (traffic.redundancy)")
     elif idle := servers * each - wanted:
         notes.append(f"{plural(idle, 'accelerator')} of {servers * each} left over: whole servers are counted")
+    storage, unstored = work.option.storage, ""
+    if storage is not None:
+        unstored = f"storage for its data, {storage.gib:,.0f} GiB in a cloud, is in no figure"
+        notes.append(unstored)
     return Way(
         key=OWN,
         name=OWN,
@@ -538,6 +542,7 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         bound=f"{plural(servers, 'server')} with {plural(each, 'accelerator')}, until sold",
         notes=tuple(notes),
         estimated=any(figure.is_estimate for key, figure in figures.items() if key != "lead_time_weeks"),
+        left_out=unstored,
     )
 
 
