@@ -22,6 +22,7 @@ NAMED = {
     "recording/evaluate/answers.py": "the answer of AWS's own function, whose partition has the same name",
     "resources/tables/kubernetes.py": "how classes of Ingress begin: a controller's own words, not a cloud's",
     "sizing/catalog/imports.py": "reads files whose forms are a cloud's own, and say no cloud",
+    "sizing/workload/foreign/tools.py": "requests of SageMaker and Vertex AI, whose forms are a cloud's own, and say no cloud",
     "sizing/workload/model.py": "an example in the schema of a spec",
 }
 
