@@ -207,6 +207,7 @@ def write(args: Arguments) -> int:
 @click.option("--input-tokens", type=click.IntRange(1, 100_000), default=500, help="of a prompt (default: about 500)")
 @click.option("--output-tokens", type=click.IntRange(2, 10_000), default=150, help="at most (default: 150)")
 @click.option("--output", "target", type=PATH, metavar="FILE", help="write it here (default: print it)")
+@click.option("--json", is_flag=True, help="print it, beside the file of --output")
 def probe(args: Arguments) -> int:
     from sizewell.evidence.probe import Load, probe
 
@@ -220,16 +221,18 @@ def probe(args: Arguments) -> int:
     )
     with output.progress(f"asking {args.url}") as tell:
         found = probe(args.url, args.model, load, begun=tell)
-    if args.target is None:
+    if args.json or args.target is None:
         output.print_json(found)
+    if args.target is None:
         return 0
     output.write_file(args.target, [json.dumps(found, indent=1) + "\n"], "--output")
     file = project.typed(args.target)
     first, each = found["mean_ttft_ms"], found.get("mean_tpot_ms", 0.0)
-    print(
-        f"{found['completed']} answers: {first:.0f} ms to the first token, {each:.1f} ms for each further one, ", end=""
-    )
-    print(f"{found['output_throughput']:.0f} tokens a second; {found['failed']} failed")
+    if not args.json:
+        print(
+            f"{found['completed']} answers: {first:.0f} ms to the first token, {each:.1f} ms for each further one, "
+            f"{found['output_throughput']:.0f} tokens a second; {found['failed']} failed"
+        )
     output.note(f"beside its prediction: sizewell size SPEC --observed {file}")
     return 0
 

@@ -17,6 +17,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
 from sizewell.resources.readers.offers import DATABASES as MORE_DATABASES
 from sizewell.resources.readers.offers import INSTEAD, MESH, engine_of, offers, system_instead
+from sizewell.resources.readers.pods import volume_plugins
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.lifetimes import (
@@ -410,36 +411,14 @@ def _gone(resource: RecordedResource, row: Release | None, what: str, did: str) 
                     detail=f"{what}: {gone}", fix=fix)  # fmt: skip
 
 
-IN_TREE: Final = {"scaleio": "scaleIO"}  # provisioner of a class -> its plugin in a volume, where they differ
-
-
 def _volumes(graph: Graph, resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
     """Volumes of plugins that Kubernetes had in its own tree and has no more; none where all clusters have them yet."""
-    type_ = canonical(resource.type)
-    if not type_.startswith("kubernetes:"):
-        return
-    volumes = list(_listed("volumes", resource.inputs))
-    if type_.endswith(":PersistentVolume"):
-        volumes = [resource.inputs.get("spec")]
-    elif type_.endswith(":StorageClass"):
-        plugin = str(resource.inputs.get("provisioner")).removeprefix("kubernetes.io/")
-        volumes = [{IN_TREE.get(plugin, plugin): {}}]
     versions = [number(minor(version)) for each in graph.of(*CLUSTERS) if (version := _version_of(each))]
-    for plugin in dict.fromkeys(str(key) for volume in volumes if isinstance(volume, Mapping) for key in volume):
+    for plugin in volume_plugins(resource):
         row = removed(VOLUME, plugin, known)
         last = number(row.kubernetes.partition("..")[2]) if row is not None else ()
         if not versions or not last or max(versions) > last:
             yield from _gone(resource, row, f"volume {plugin}", "had its plugin, and no pod with it starts")
-
-
-def _listed(key: str, value: Any) -> Iterator[Any]:
-    """What stands in every list of that name."""
-    for name, each in (
-        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
-    ):
-        if name == key and isinstance(each, list):
-            yield from each
-        yield from _listed(key, each)
 
 
 def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:

@@ -332,3 +332,30 @@ def workloads(resource: RecordedResource, graph: Graph) -> tuple[Standing, ...]:
             [("spec.predictor", UNKNOWN if UNKNOWN in (predictor, model) else {**predictor, "containers": [model]})]
         )
     return tuple(standing(resource, graph, specs))
+
+
+_IN_TREE: Final = {"scaleio": "scaleIO"}  # provisioner of a class -> its plugin in a volume, where they differ
+
+
+def volume_plugins(resource: RecordedResource) -> tuple[str, ...]:
+    """The plugins of volumes: of pods wherever they stand in a resource of Kubernetes, of a volume, of a class."""
+    type_ = canonical(resource.type)
+    if not type_.startswith("kubernetes:"):
+        return ()
+    volumes = list(_listed("volumes", resource.inputs))
+    if type_.endswith(":PersistentVolume"):
+        volumes = [resource.inputs.get("spec")]
+    elif type_.endswith(":StorageClass"):
+        plugin = str(resource.inputs.get("provisioner")).removeprefix("kubernetes.io/")
+        volumes = [{_IN_TREE.get(plugin, plugin): {}}]
+    return tuple(dict.fromkeys(str(key) for volume in volumes if isinstance(volume, Mapping) for key in volume))
+
+
+def _listed(key: str, value: Any) -> Iterator[Any]:
+    """What stands in every list of that name."""
+    for name, each in (
+        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
+    ):
+        if name == key and isinstance(each, list):
+            yield from each
+        yield from _listed(key, each)
