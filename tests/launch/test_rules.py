@@ -409,6 +409,18 @@ def test_a_batch_is_cut_into_pieces_that_an_interruption_can_repeat():
     assert "max_model_len=2048" in command
 
 
+def test_a_model_takes_the_cores_of_all_chips_that_were_sized_on_neuron():
+    """Two chips of Inferentia2 are four cores to vLLM, each with a quarter of their memory."""
+    work, machines = cases.serve(devices=2, machines=cases.pool("aws", "inf2.24xlarge", "inferentia2", 6))
+    target = eks_target(work, machines, name="chat")
+    image = cases.run("763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-inference-vllm-neuronx:0.13.0")
+    of = launch_of(decision("dev-aws", work), work, machines, image, target)
+    assert word(serving.command(of, serving.engine_of(of)), "--tensor-parallel-size") == "4"
+    of = cases.batch()
+    command = batch.command(dataclasses.replace(of, machine=dataclasses.replace(of.machine, processes_per_device=2)))
+    assert f"tensor_parallel_size={2 * of.plan.replicas.devices_per_replica}" in command
+
+
 @pytest.mark.parametrize(("weights", "word"), [("bf16", "half"), ("int8", "half"), ("fp32", "float32")])
 def test_what_is_sized_in_fp32_is_not_computed_in_fp16(weights, word):
     of = cases.batch()

@@ -57,7 +57,8 @@ def command(launch: Launch) -> list[str]:
     """The line that every pod runs; which piece is its own it sees by its completion index."""
     task, replicas = launch.task, launch.plan.replicas
     data = launch.plan.data
-    settings: dict[str, object] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
+    devices = replicas.devices_per_replica if replicas else 1
+    settings: dict[str, object] = {"tensor_parallel_size": devices * launch.machine.processes_per_device}
     if replicas and replicas.concurrency_per_replica:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
     if longest := longest_request(task, least=LEAST_ROOM):

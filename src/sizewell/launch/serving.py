@@ -66,7 +66,8 @@ def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: 
     file = model.startswith("/") and "model_file" in engine.flags
     loaded = say("model_file", model) if file else say("model", model)
     words = [*engine.command, *loaded, *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
-    words += [*say("served_name", launch.plan.name), *say("tensor_parallel", devices // nodes)]
+    ranks = devices // nodes * launch.machine.processes_per_device  # vLLM on Neuron counts cores, not chips
+    words += [*say("served_name", launch.plan.name), *say("tensor_parallel", ranks)]
     words += say("expert_parallel", runtime=launch.machine.runtime) if task.expert_parallel else []
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
