@@ -256,6 +256,14 @@ def test_a_damaged_journal_says_how_to_go_on_without_it(tmp_path: Path) -> None:
         read(path_of(tmp_path, "other"))
 
 
+def test_a_journal_under_another_name_is_refused(tmp_path: Path) -> None:
+    """Its stacks are not the ones that the command names."""
+    started(tmp_path, Pretend()).go()
+    path = path_of(tmp_path, "trial").rename(path_of(tmp_path, "other"))
+    with pytest.raises(UsageError, match=r"stack: is of trial, where its name says other\n  fix: name it trial.json"):
+        read(path)
+
+
 def test_the_journal_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = started(tmp_path, Pretend())
     before = path_of(tmp_path, "trial").read_text()

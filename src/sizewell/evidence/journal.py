@@ -220,7 +220,7 @@ def read(path: Path) -> Notes:
     if wrong:
         raise UsageError(f"{path}: schema {wrong}\n  fix: {fix}")
     try:
-        return Notes.model_validate_json(text)
+        notes = Notes.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UsageError(
@@ -228,6 +228,12 @@ def read(path: Path) -> Notes:
             f"  fix: take the stacks down without it: pulumi destroy -s {path.stem}, then of ttl-{path.stem}; "
             f"sizewell reconcile {path.stem} lists what is left; then remove the file"
         ) from None
+    if notes.stack != path.stem:
+        raise UsageError(
+            f"{path}: stack: is of {notes.stack}, where its name says {path.stem}\n"
+            f"  fix: name it {notes.stack}{path.suffix}"
+        )
+    return notes
 
 
 @contextmanager
