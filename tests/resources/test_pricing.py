@@ -395,7 +395,7 @@ WRONG = {
         parse_discounts,
         {"commitments": [{"cloud": "aws", "instance_type": "x", "region": "y", "count": 0, "usd_per_hour": 1,
                           "until": "2027-01-01"}]},
-        "from 1 to 100000, got 0",
+        "from 1 to 100,000, got 0",
     ),
 }  # fmt: skip
 

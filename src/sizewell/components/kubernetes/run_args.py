@@ -155,6 +155,8 @@ class TaskArgs(TypedDict):
     """Model that proposes tokens in speculative decoding, or ngram."""
     draft_tokens: NotRequired[int]
     """Tokens that it proposes before each step."""
+    model_type: NotRequired[str]
+    """Of the model's config.json, by which an engine looks for its layers."""
     method: NotRequired[str]
     """pretrain, full or lora."""
     optimizer: NotRequired[str]
