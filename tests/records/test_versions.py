@@ -135,7 +135,9 @@ READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and wh
     "checkpoint-pointer": lambda path: scripts().pointed(path.read_bytes()) == 100,
     "decision": lambda path: Decision.from_json(path).environment == "dev",
     "evidence": lambda path: evidence.read(path.read_text(), path.name, load()).stage("up").outcome == "failed",
-    "evidence-run": lambda path: journal_of_a_run(path).steps["up"].cause == "capacity",
+    "evidence-run": lambda path: (
+        journal_of_a_run(path.rename(path.with_name("trial.json"))).steps["up"].cause == "capacity"
+    ),
     "guardrails": lambda path: read_limits(path).total_budget == 15000,
     "observed": lambda path: read_observed(path, load()).batch == 2,
     "pool-usage": lambda path: added_up([(path.name, json.loads(path.read_text()))])[0].pool == "train",

@@ -53,13 +53,14 @@ def probe(url: str, model: str, load: Load, *, begun: Callable[[str], None] = la
         prompt = " ".join(chance.choices(WORDS, k=load.input_tokens))  # another one each time, for no cache to hold
         body = {"model": model, "prompt": prompt, "max_tokens": load.output_tokens, "temperature": 0}
         body |= {"stream": True, "stream_options": {"include_usage": True}}
+        asked_s = time.monotonic()  # a server may hold its headers back until it begins
         try:
             with client.stream("POST", f"{url.rstrip('/')}/v1/completions", json=body, timeout=load.answer_s) as reply:
                 if reply.status_code != 200:
                     return (
                         f"status {reply.status_code}: {' '.join(reply.read().decode(errors='replace').split())[:200]}"
                     )
-                return _timed(reply.iter_lines(), time.monotonic())
+                return _timed(reply.iter_lines(), asked_s)
         except FAILURES as error:
             return kind(error)
 
